@@ -7,8 +7,8 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/telemetry/traces"
-	"github.com/payfold/payfold/internal/webhook"
 )
 
 type serveCommand struct {
@@ -80,23 +80,20 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 type secretFlags struct {
 	cli.SecretFlags
 
-	secrets map[string][]webhook.Secret // of each provider that is served, the current one first
-	weak    []string                    // the variables of secrets that can be guessed
+	secrets providers.Secrets // of each provider that is served
+	weak    []string          // the variables of secrets that can be guessed
 }
-
-// plainProvider is the provider whose deliveries are signed with PROVIDER_WEBHOOK_SECRET.
-const plainProvider = "provider"
 
 // minSecret is in bytes. A shorter secret can be guessed.
 const minSecret = 16
 
 // Check implements cli.Checked.
 func (s *secretFlags) Check(faults *cli.Faults) {
-	s.secrets, s.weak = map[string][]webhook.Secret{}, nil
-	for _, given := range s.Require(faults) {
+	all := s.Require(faults)
+	s.secrets, s.weak = cli.NewSecrets(all, faults), nil
+	for _, given := range all {
 		variable := given.Variable
 		for _, secret := range given.Secrets {
-			s.secrets[given.Provider] = append(s.secrets[given.Provider], webhook.NewSecret(secret))
 			if len(secret) < minSecret {
 				s.weak = append(s.weak, variable)
 			}

@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,19 +13,22 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/page"
-	"github.com/payfold/payfold/internal/webhook"
 )
 
 type sendCommand struct {
 	secretFlags
-	URL      string   `name:"url" default:"http://127.0.0.1:8080/api/payments/provider/webhook" help:"The endpoint."`
+	Provider string   `name:"provider" default:"provider" help:"Whose bodies the files have: it decides the signature and the path."`
+	ID       string   `name:"id" help:"The event's id for a provider that sends it in a header; the default is made of the body."`
+	URL      string   `name:"url" default:"http://127.0.0.1:8080" help:"Where ingest listens; without a path, that of the provider is added."`
 	Salvaged bool     `name:"salvaged" help:"The files come from ingest check --salvage and have one event a line."`
 	Files    []string `arg:"" help:"Files with one body each; - is standard input."`
 }
@@ -32,17 +38,20 @@ const sendTimeout = 30 * time.Second
 // Check implements cli.Checked.
 func (c *sendCommand) Check(faults *cli.Faults) {
 	c.secretFlags.Check(faults)
-	if len(c.secrets) > 0 && len(c.secrets[plainProvider]) == 0 {
-		faults.Addf("%s is missing: ingest send signs with it", cli.SecretName)
+	switch {
+	case providers.Named(c.Provider) == nil:
+		faults.Addf("--provider is %q, must be one of %s", c.Provider, strings.Join(providers.Names(), ", "))
+	case len(c.secrets) > 0 && len(c.secrets[c.Provider]) == 0 && !c.Salvaged:
+		faults.Addf("%s is missing: ingest send signs with it", cli.SecretOf(c.Provider))
 	}
 	address, err := url.Parse(c.URL)
 	switch {
 	case err != nil: // the error would quote the URL, which may have a password
-		faults.Addf("--url cannot be read: it is like http://127.0.0.1:8080%s", webhook.Path)
+		faults.Addf("--url cannot be read: it is like http://127.0.0.1:8080")
 	case address.Scheme != "http" && address.Scheme != "https":
-		faults.Addf("--url must begin with http:// or https://: it is like http://127.0.0.1:8080%s", webhook.Path)
+		faults.Addf("--url must begin with http:// or https://: it is like http://127.0.0.1:8080")
 	case address.Hostname() == "":
-		faults.Addf("--url names no host: it is like http://127.0.0.1:8080%s", webhook.Path)
+		faults.Addf("--url names no host: it is like http://127.0.0.1:8080")
 	}
 }
 
@@ -72,7 +81,7 @@ func (c *sendCommand) sendBody(ctx context.Context, file string, streams cli.Str
 	if err != nil {
 		return err
 	}
-	return c.send(ctx, body, streams.Out)
+	return c.send(ctx, c.Provider, c.ID, body, streams.Out)
 }
 
 // errNotSalvaged: a file with one body is sent without --salvaged.
@@ -100,7 +109,7 @@ func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.St
 		}
 		err = events.ErrForm
 		if events.NewForm(event.Headers[events.HeaderForm]) == events.AsReceived {
-			err = c.send(ctx, event.Data(), streams.Out)
+			err = c.send(ctx, cmp.Or(event.Headers[events.HeaderProvider], c.Provider), event.Headers[events.HeaderID], event.Data(), streams.Out)
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -116,15 +125,25 @@ func (c *sendCommand) sendLines(ctx context.Context, file string, streams cli.St
 	return nil
 }
 
-func (c *sendCommand) send(ctx context.Context, body []byte, stdout io.Writer) error {
+// send signs a body as the provider does, posts it and prints the answer. id is the event's id if the provider sends it
+// in a header; if it is empty, it is made of the body, so that the same body is the same event.
+func (c *sendCommand) send(ctx context.Context, provider, id string, body []byte, stdout io.Writer) error {
+	p := providers.Named(provider)
+	if p == nil || len(c.secrets[provider]) == 0 {
+		return fmt.Errorf("%s is missing: an event of %s is signed with it", cli.SecretOf(provider), provider)
+	}
+	if id == "" {
+		sum := sha256.Sum256(body)
+		id = "msg_" + hex.EncodeToString(sum[:12])
+	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint(p), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
+	request.Header = p.Sign(c.secrets[provider][0], id, body, time.Now())
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(webhook.SignatureHeader, c.secrets[plainProvider][0].Sign(body))
 	response, err := http.DefaultClient.Do(request)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w; does ingest run, and is this its LISTEN_ADDR? --url names another address", err)
@@ -142,6 +161,15 @@ func (c *sendCommand) send(ctx context.Context, body []byte, stdout io.Writer) e
 		return fmt.Errorf("answered %s", response.Status)
 	}
 	return nil
+}
+
+// endpoint returns the URL of the provider's deliveries.
+func (c *sendCommand) endpoint(p *providers.Provider) string {
+	address, err := url.Parse(c.URL)
+	if err != nil || strings.Trim(address.Path, "/") != "" {
+		return c.URL
+	}
+	return address.JoinPath(p.Path()).String()
 }
 
 // openInput opens a file; - is standard input.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 func TestASalvagedEventThatIsRefusedIsNamedAndTheRestIsSent(t *testing.T) {
@@ -28,8 +28,8 @@ func TestASalvagedEventThatIsRefusedIsNamedAndTheRestIsSent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "events.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(`{"seq":1,"body":"first"}`+"\n"+`{"seq":2,"body":"second"}`+"\n"+
 		`{"seq":3,"headers":{"Payfold-Body":"1"},"body":"sealed"}`+"\n"), 0o600))
-	command := sendCommand{URL: server.URL, Salvaged: true, Files: []string{file}}
-	command.secrets = map[string][]webhook.Secret{plainProvider: {webhook.NewSecret("whsec_0123456789abcdef")}}
+	command := sendCommand{URL: server.URL, Provider: "provider", Salvaged: true, Files: []string{file}}
+	command.secrets = specification.Secrets("whsec_0123456789abcdef")
 	var out, said bytes.Buffer
 	require.Equal(t, cli.Status(cli.ExitFailed), command.Run(t.Context(), cli.Streams{Out: &out, Err: &said}))
 	require.Equal(t, []string{"first", "second"}, sent)

@@ -75,7 +75,7 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 		return fmt.Errorf("LISTEN_ADDR: listen for deliveries: %w", err)
 	}
 	handler := webhook.New(webhook.Config{
-		Secrets: c.secrets[plainProvider], MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,
+		Secrets: c.secrets, MaxBodyBytes: c.MaxBodyBytes, MaxInFlight: c.MaxInFlight,
 		PublishTimeout: c.PublishTimeout, Logger: logger, Registerer: registry, Tracer: tracer,
 	}, log)
 	watch := eventlog.NewWatch(log, logger, registry)

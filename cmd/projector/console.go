@@ -73,7 +73,7 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 		return err
 	}
 	serving := console.New(console.Config{
-		Log: log, Tables: tables, Guard: guard, Signers: c.signers, ShowPersonalData: c.ShowPersonalData,
+		Log: log, Tables: tables, Guard: guard, Secrets: c.secrets, ShowPersonalData: c.ShowPersonalData,
 		Version: cli.Build().Version, Logger: logger,
 	})
 	fmt.Fprintf(streams.Out, "console: %s\n", guard.Link("http://"+listener.Addr().String()))

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 func TestFlagsThatDoNotGoTogetherAreFaults(t *testing.T) {
@@ -35,9 +36,14 @@ func TestRetiredSecretsCheckSignatures(t *testing.T) {
 	}
 	_, err := cli.Parse(&grammar, "projector", "", []string{
 		"--provider-webhook-secret=new", "--provider-webhook-secret-previous=older",
-		"--provider-webhook-secrets-retired-file=" + file(t, "oldest\r\n\nfirst\n"),
+		"--retired-secrets-file=" + file(t, "oldest\r\n\nfirst\n"),
 	}, io.Discard, io.Discard)
 	require.NoError(t, err)
-	require.Len(t, grammar.Verify.signers, 4)
-	require.True(t, grammar.Verify.signers[2].Signed([]byte("body"), webhook.NewSecret("oldest").Sign([]byte("body"))))
+	secrets := grammar.Verify.secrets[specification.Provider.Name()]
+	require.Len(t, secrets, 4)
+	body := []byte("body")
+	m := events.Message{Body: body, Signature: specification.Sign(specification.NewSecret("oldest"), body)}
+	for i, holds := range []bool{false, false, true, false} {
+		require.Equal(t, holds, specification.Provider.Signed(secrets[i], m), i)
+	}
 }

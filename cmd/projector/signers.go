@@ -2,31 +2,28 @@ package main
 
 import (
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/verify"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 // signerFlags are the secrets with which a command checks signatures again.
 type signerFlags struct {
 	cli.SecretFlags
-	RetiredFile string `name:"provider-webhook-secrets-retired-file" env:"PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE" help:"File with retired signing secrets, one a line."`
+	RetiredFile string `name:"retired-secrets-file" env:"RETIRED_SECRETS_FILE" help:"File with retired signing secrets of any provider, one a line."`
 
-	signers []verify.Signer
+	secrets providers.Secrets
 }
 
 // Check implements cli.Checked.
 func (f *signerFlags) Check(faults *cli.Faults) {
-	var secrets []string
-	for _, given := range f.Take(faults) {
-		if given.Provider == "provider" { // the log has no other provider's deliveries yet
-			secrets = given.Secrets
+	f.secrets = cli.NewSecrets(f.Take(faults), faults)
+	if f.RetiredFile == "" {
+		return
+	}
+	for _, text := range cli.SecretLines("RETIRED_SECRETS_FILE", f.RetiredFile, faults) {
+		for _, p := range providers.All {
+			if secret, err := p.NewSecret(text); err == nil { // otherwise it is one of another provider
+				f.secrets[p.Name()] = append(f.secrets[p.Name()], secret)
+			}
 		}
-	}
-	if f.RetiredFile != "" {
-		secrets = append(secrets, cli.SecretLines("PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE", f.RetiredFile, faults)...)
-	}
-	f.signers = nil
-	for _, secret := range secrets {
-		f.signers = append(f.signers, webhook.NewSecret(secret))
 	}
 }

@@ -33,8 +33,8 @@ func (c *verifyCommand) Check(faults *cli.Faults) {
 		faults.Add(store.CheckName(c.Schema))
 	}
 	c.signerFlags.Check(faults)
-	if c.Strict && len(c.signers) == 0 {
-		faults.Addf("--strict: no secret is given, so every message would count as wrong; set %s or PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE", cli.SecretName)
+	if c.Strict && len(c.secrets) == 0 {
+		faults.Addf("--strict: no secret is given, so every message would count as wrong; set %s or RETIRED_SECRETS_FILE", cli.SecretName)
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 		}
 		progress := report.NewProgress(streams.Out, streams.Err, "verify "+c.Schema, c.JSON)
 		verify := verify.Verify{
-			Log: s.log, Tables: s.store, Rules: c.rules, Signers: c.signers, Strict: c.Strict, Logger: logger,
+			Log: s.log, Tables: s.store, Rules: c.rules, Secrets: c.secrets, Strict: c.Strict, Logger: logger,
 			Progress: progress.At, Fault: findings.Fault, Difference: findings.Difference, Definition: findings.Definition,
 		}
 		verdict, err := verify.Run(ctx)

@@ -43,7 +43,8 @@ func (b *built) manPages() ([]document, error) {
 			"\\-\\-help lists the flags of a command, \\-\\-version what the program was built from.\n" +
 			".SH ENVIRONMENT\n" + environment +
 			".SH EXIT STATUS\n" + rows(section(string(commands), "Output and exit status")) +
-			fmt.Sprintf(".SH FILES\n.TP\n/etc/payfold/%s.env\nthe environment of the unit payfold\\-%[1]s.service\n.TP\n/var/lib/payfold\nits DATA_DIR\n", program) +
+			fmt.Sprintf(".SH FILES\n.TP\n/etc/payfold/%s.env\nthe environment of the unit payfold\\-%[1]s.service\n", program) +
+			".TP\n/etc/payfold/secrets.env\nthe signing secrets of the providers\n.TP\n/var/lib/payfold\nDATA_DIR of the units\n" +
 			".SH SEE ALSO\ndocs/ of payfold\n"
 		out = append(out, document{program + ".1", []byte(page)})
 	}

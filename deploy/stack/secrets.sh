@@ -56,9 +56,12 @@ servers='postgres-1,postgres-2/payfold?sslmode=verify-full&target_session_attrs'
 printf 'postgres://payfold_projector:%s@%s=read-write' "$(cat postgres_projector_password)" "$servers" >database_url
 printf 'postgres://payfold_console:%s@%s=primary' "$(cat postgres_console_password)" "$servers" >console_database_url
 
-if [ ! -s webhook_secret ]; then
-	password webhook_secret
-	echo "deploy/secrets/webhook_secret is random: put the provider's signing secret into it" >&2
+password webhook_secret
+if [ ! -e providers.env ]; then
+	for variable in {CREEM,STRIPE,PADDLE,POLAR,DODO,LEMONSQUEEZY}_WEBHOOK_SECRET PAYFOLD_EVENT_SECRET; do
+		printf '#%s=\n#%s_PREVIOUS=\n' $variable $variable
+	done >providers.env
+	echo "put the signing secret of your provider into deploy/secrets: docs/deploy.md says where" >&2
 fi
 
 # These are empty until they are used; docs/deploy.md says what for.

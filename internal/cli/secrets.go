@@ -3,6 +3,8 @@ package cli
 import (
 	"reflect"
 	"strings"
+
+	"github.com/payfold/payfold/internal/providers"
 )
 
 // SecretFlags are the signing secrets of the providers.
@@ -25,8 +27,36 @@ type SigningSecret struct {
 	PreviousFile string `name:"secret-previous-file" env:"SECRET_PREVIOUS_FILE" help:"File that contains it."`
 }
 
+// SecretOf returns the variable of the current secret of a provider; empty if there is no such provider.
+func SecretOf(provider string) string {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[SecretFlags]()) {
+		if strings.ToLower(field.Name) == provider {
+			return secretName(field)
+		}
+	}
+	return ""
+}
+
 // SecretName is the environment variable of the current secret of the provider named provider.
 const SecretName = "PROVIDER_WEBHOOK_SECRET"
+
+// NewSecrets returns the secrets of all providers. It is a fault if one cannot be a secret of its provider.
+func NewSecrets(given []ProviderSecrets, faults *Faults) providers.Secrets {
+	out := providers.Secrets{}
+	for _, of := range given {
+		variable := of.Variable
+		for _, text := range of.Secrets {
+			secret, err := providers.Named(of.Provider).NewSecret(text)
+			if err != nil {
+				faults.Addf("%s: %w", variable, err)
+				continue
+			}
+			out[of.Provider] = append(out[of.Provider], secret)
+			variable = of.Variable + "_PREVIOUS"
+		}
+	}
+	return out
+}
 
 // ProviderSecrets are the signing secrets of a provider that is served.
 type ProviderSecrets struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
@@ -97,7 +98,7 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 		var part []events.Event
 		for i := begin; i < min(begin+batch, count); i++ {
 			at := received.Add(time.Duration(i) * 7 * time.Second)
-			part = append(part, events.Decode(events.Message{Seq: uint64(i + 1), Body: []byte(benchEvent(i)), ReceivedAt: at}))
+			part = append(part, providers.Decode(events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(benchEvent(i)), ReceivedAt: at}))
 		}
 		require.NoError(b, fixture.Fold(ctx, bulk, part))
 		if bulk.Full() || begin+batch >= count {

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
-	"github.com/payfold/payfold/internal/verify"
 )
 
 // Guard decides who may look.
@@ -39,7 +39,7 @@ type Config struct {
 	Log     Log
 	Tables  *store.Store // of the live schema; its role should have no right to write
 	Guard   Guard
-	Signers []verify.Signer // with which pages check signatures again; may be empty
+	Secrets providers.Secrets // with which pages check signatures again; may be empty
 	// ShowPersonalData shows names and whole bodies. Otherwise they are masked.
 	ShowPersonalData bool
 	Version          string

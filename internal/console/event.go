@@ -13,6 +13,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
@@ -92,13 +93,10 @@ func (c *Console) checkSignature(m events.Message) (said string, wrong bool) {
 	if m.Lost() {
 		return "This message stands for one that was lost; it has no signature.", false
 	}
-	for _, signer := range c.Signers {
-		if signer.Fingerprint() != m.KeyFingerprint {
-			continue
-		}
-		if signer.Signed(m.Body, m.Signature) {
-			return "The signature was checked just now: it is that of this body.", false
-		}
+	switch err := c.Secrets.Check(m); {
+	case err == nil:
+		return "The signature was checked just now: it is that of this body.", false
+	case !errors.Is(err, providers.ErrUnknownKey):
 		return "The signature was checked just now: it is NOT that of this body. Run projector verify.", true
 	}
 	return "The signature cannot be checked here: the console does not have the secret with the fingerprint " + page.Clean(m.KeyFingerprint) + ".", false

@@ -6,26 +6,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/verify"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/providers"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 func TestASignatureIsCheckedWithTheSecretThatMadeIt(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"id":"e1"}`)
-	first, second, unknown := webhook.NewSecret("whsec_first"), webhook.NewSecret("whsec_second"), webhook.NewSecret("whsec_unknown")
-	c := &Console{Config: Config{Signers: []verify.Signer{first, second}}}
+	first, second, unknown := specification.NewSecret("whsec_first"), specification.NewSecret("whsec_second"), specification.NewSecret("whsec_unknown")
+	c := &Console{Config: Config{Secrets: providers.Secrets{"provider": {first, second}}}}
 	for name, test := range map[string]struct {
-		key       webhook.Secret
+		key       providers.Secret
 		signature string
 		said      string
 		wrong     bool
 	}{
-		"right":             {second, second.Sign(body), "it is that of this body", false},
-		"forged":            {second, first.Sign(body), "it is NOT that of this body", true},
-		"an unknown secret": {unknown, unknown.Sign(body), "cannot be checked here", false},
+		"right":             {second, specification.Sign(second, body), "it is that of this body", false},
+		"forged":            {second, specification.Sign(first, body), "it is NOT that of this body", true},
+		"an unknown secret": {unknown, specification.Sign(unknown, body), "cannot be checked here", false},
 	} {
-		said, wrong := c.checkSignature(events.Message{ID: "e1", Body: body, Signature: test.signature, KeyFingerprint: test.key.Fingerprint()})
+		said, wrong := c.checkSignature(events.Message{Provider: "provider", ID: "e1", Body: body, Signature: test.signature, KeyFingerprint: test.key.Fingerprint()})
 		require.Contains(t, said, test.said, name)
 		require.Equal(t, test.wrong, wrong, name)
 	}

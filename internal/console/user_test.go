@@ -72,8 +72,8 @@ func userPath(user string) string {
 // giveOddIDs adds an event for each odd id, which is its own, its customer's, and its payment's.
 func giveOddIDs(t *testing.T, w *world.World) {
 	t.Helper()
-	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, user_id, subscription_id, provider_payment_id, outcome, occurred_at, received_at)
-		select id, 1000000 + i, 'none.such', id, id, id, 'ignored', now(), now() from unnest($1::text[]) with ordinality as of(id, i)`, odd)
+	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, action, user_id, subscription_id, provider_payment_id, outcome, occurred_at, received_at)
+		select id, 1000000 + i, 'none.such', 'none', id, id, id, 'ignored', now(), now() from unnest($1::text[]) with ordinality as of(id, i)`, odd)
 	require.NoError(t, err)
 }
 
@@ -81,8 +81,8 @@ func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
 	t.Parallel()
 	server, w := serve(t)
 	const customer = "regular"
-	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
-		select 'regular' || i, 1000000 + i, 'checkout.completed', 'one_time', $1, 'regular' || i, 'applied', now(), now() from generate_series(1, 250) i`, customer)
+	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, action, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
+		select 'regular' || i, 1000000 + i, 'checkout.completed', 'payment', 'one_time', $1, 'regular' || i, 'applied', now(), now() from generate_series(1, 250) i`, customer)
 	require.NoError(t, err)
 	next := regexp.MustCompile(`id="next" href="([^"]*)"`)
 	seen := 0

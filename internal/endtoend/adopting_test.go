@@ -22,8 +22,8 @@ const adopting = "../../docs/adopting.md"
 // before: it waits until the subscriber is introduced.
 func TestTheExampleOfAdoptingIntroducesASubscriber(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.deliver(t, renewal("evt_before", "tran_13", "2026-02-10", "2026-03-10"))
+	w := setup(t, "CREEM_WEBHOOK_SECRET="+secret, "PAYFOLD_EVENT_SECRET="+secret)
+	w.sendAs(t, "creem", renewal("evt_before", "tran_13", "2026-02-10", "2026-03-10"))
 	catalogue := filepath.Join(t.TempDir(), "catalogue.yaml")
 	require.NoError(t, os.WriteFile(catalogue, []byte(catalogueOf(t, adopting)), 0o600))
 	w.startProjector(t, "CATALOGUE_FILE="+catalogue, "PROVIDER_MODE=live")
@@ -42,7 +42,7 @@ func TestTheExampleOfAdoptingIntroducesASubscriber(t *testing.T) {
 	require.EqualValues(t, 100, w.granted(t), "the renewal that waited, and nothing for the introduction")
 
 	require.Contains(t, w.shell(t, blocks[0]), `"status":"duplicate"`)
-	w.deliver(t, renewal("evt_after", "tran_14", "2026-03-10", "2026-04-10"),
+	w.sendAs(t, "creem", renewal("evt_after", "tran_14", "2026-03-10", "2026-04-10"),
 		`{"id":"evt_refund","eventType":"refund.created","created_at":"2026-03-12T00:00:00Z","object":{"status":"succeeded","customer":"cust_77","transaction":{"id":"tran_12"},"mode":"prod"}}`)
 	w.awaitProjected(t)
 	require.Equal(t, "sub_77 active prod_plan 2026-04-10", w.subscription(t))
@@ -55,6 +55,7 @@ func TestTheExampleOfAdoptingIntroducesASubscriber(t *testing.T) {
 	w.awaitProjected(t)
 	require.EqualValues(t, 250, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"), "the refund of a payment from before the adoption")
 	require.EqualValues(t, 0, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
+	require.Equal(t, "creem", mustQuery[string](t, w.database, "select provider from portal.subscription_state where subscription_id = 'sub_77'"))
 
 	explained := w.shell(t, blocks[2])
 	require.Contains(t, explained, "sub_77")
@@ -79,10 +80,18 @@ func (w *world) granted(t testing.TB) int64 {
 	return mustQuery[int64](t, w.database, "select coalesce(sum(delta), 0)::bigint from portal.credit_ledger where user_id = 'u_77' and kind = 'subscription'")
 }
 
+// sendAs sends bodies of a provider, signed with its secret.
+func (w *world) sendAs(t testing.TB, provider string, bodies ...string) {
+	t.Helper()
+	for _, body := range bodies {
+		w.shell(t, "bin/ingest send --provider "+provider+" - <<'JSON'\n"+body+"\nJSON")
+	}
+}
+
 // shell runs commands of a document in a new folder, as repeat does.
 func (w *world) shell(t testing.TB, script string) (output string) {
 	t.Helper()
-	return w.repeat(t, withPrograms(t), strings.ReplaceAll(script, "ingest send", "ingest send --url "+w.provider.URL))
+	return w.repeat(t, withPrograms(t), strings.ReplaceAll(script, "ingest send", "ingest send --url http://"+w.listen))
 }
 
 // repeat runs commands again until they succeed: a busy machine may refuse a delivery.
@@ -107,11 +116,14 @@ func withPrograms(t testing.TB) (dir string) {
 	return dir
 }
 
+// secrets are those of the providers in the documents.
+var secrets = []string{"PROVIDER_WEBHOOK_SECRET=" + secret, "CREEM_WEBHOOK_SECRET=" + secret, "PAYFOLD_EVENT_SECRET=" + secret}
+
 // script returns the command that runs a script in a folder, with the variables of both programs.
 func (w *world) script(t testing.TB, dir, script string, env ...string) *exec.Cmd {
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	command.Dir, command.WaitDelay = dir, time.Minute
-	command.Env = append(append([]string{"PATH=" + os.Getenv("PATH"), "PROVIDER_WEBHOOK_SECRET=" + secret, "DATABASE_URL=" + w.database}, w.env()...), env...)
+	command.Env = append(append(append([]string{"PATH=" + os.Getenv("PATH"), "DATABASE_URL=" + w.database}, secrets...), w.env()...), env...)
 	return command
 }
 

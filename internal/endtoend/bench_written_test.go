@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -49,7 +50,7 @@ func (w *world) recordWrites(b *testing.B, into *store.Store, after, until uint6
 	var batch []events.Event
 	from := map[int]uint64{}
 	require.NoError(b, log.ReadUntil(ctx, after+1, until, func(m events.Message) error {
-		batch = append(batch, events.Decode(m))
+		batch = append(batch, providers.Decode(m))
 		from[m.Partition] = at[m.Partition]
 		recorded.last[m.Partition] = m.Seq
 		if len(batch) < defaultBatchSize && m.Seq < until {

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog/accounts"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/ports"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -136,7 +136,7 @@ func (s *impostor) append(t *testing.T, body string) {
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	event, err := events.Parse([]byte(body))
+	event, err := specification.Parse([]byte(body))
 	require.NoError(t, err)
 	m := nats.NewMsg("payments." + strconv.Itoa(event.Partition(64)))
 	m.Data = []byte(body)

@@ -81,7 +81,7 @@ type ReversalDay struct {
 type reversalDays = Table[time.Time, ReversalDay]
 
 func countReversals(days *reversalDays, f *facts, outcome Outcome) {
-	if outcome != Applied || !IsReversal(f.Type) {
+	if outcome != Applied || f.Action != "reversal" {
 		return
 	}
 	day := f.OccurredAt.Truncate(24 * time.Hour)

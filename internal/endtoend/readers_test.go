@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/archiver"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // forgetful is a NATS server whose stream may be purged, unlike a stream of payfold.
@@ -44,11 +44,12 @@ func newForgetful(t *testing.T) *forgetful {
 // append appends an event as ingest does; again appends it without the broker's window.
 func (f *forgetful) append(t *testing.T, body string, again bool) (seq uint64) {
 	t.Helper()
-	event, err := events.Parse([]byte(body))
+	event, err := specification.Parse([]byte(body))
 	require.NoError(t, err)
-	signer := webhook.NewSecret(secret)
+	signer := specification.NewSecret(secret)
 	m := wire.New(events.Delivery{
-		Event: event, Body: []byte(body), Provider: events.DefaultProvider, Signature: signer.Sign([]byte(body)), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
+		Event: event, Body: []byte(body), Provider: event.Provider, Signature: specification.Sign(signer, []byte(body)),
+		KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
 	}, testenv.Stream, 8).ForClient("")
 	if again {
 		m.Header.Set("Payfold-Event-Id", event.ID)
@@ -93,7 +94,7 @@ func TestRebuildVerifyAndExplainReadTheArchive(t *testing.T) {
 		f.append(t, testenv.ShopEvent(200+i), false)
 	}
 	testenv.Promote(t, func() *testenv.Program { return f.start(t, storage.None, "rebuild", "--promote") })
-	event, err := events.Parse([]byte(testenv.ShopEvent(3)))
+	event, err := specification.Parse([]byte(testenv.ShopEvent(3)))
 	require.NoError(t, err)
 	questions := [][]string{{"explain", event.ID}, {"explain", "--seq", fmt.Sprint(last)}, {"explain", "--json", event.ID}}
 	var answers []string

@@ -14,18 +14,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // prepared returns deliveries as bytes, so that sending them costs little: the measured program has
 // the same cores.
 func prepared(count int) [][]byte {
-	signer := webhook.NewSecret(secret)
+	signer := specification.NewSecret(secret)
 	out := make([][]byte, count)
 	for i := range out {
 		body := realSized(i)
 		out[i] = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: payfold\r\nContent-Type: application/json\r\n%s: %s\r\nContent-Length: %d\r\n\r\n%s",
-			webhook.Path, webhook.SignatureHeader, signer.Sign([]byte(body)), len(body), body)
+			specification.Path, specification.SignatureHeader, specification.Sign(signer, []byte(body)), len(body), body)
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -34,7 +34,7 @@ func packIn(t *testing.T, partitions []int, id, payment, user string) string {
 	for customer := 0; ; customer++ {
 		body := fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"customer":"c%d","provider_payment_id":%q,"metadata":{"kind":"one_time","user_id":%q,"credits":10}}}`,
 			id, customer, payment, user)
-		event, err := events.Parse([]byte(body))
+		event, err := specification.Parse([]byte(body))
 		require.NoError(t, err)
 		if slices.Contains(partitions, event.Partition(64)) {
 			return body

@@ -31,25 +31,26 @@ type world struct {
 	dir      string
 	database string
 	listen   string
-	nats     string // TCP address of the embedded log; empty: only its socket
-	cluster  string // NATS_URL of the log; empty: the embedded one
+	nats     string   // TCP address of the embedded log; empty: only its socket
+	cluster  string   // NATS_URL of the log; empty: the embedded one
+	settings []string // further environment of all programs
 	ingest   *testenv.Program
 	provider *testenv.Provider
 }
 
 // setup starts ingest on an empty data directory.
-func setup(t testing.TB) *world {
+func setup(t testing.TB, env ...string) *world {
 	t.Helper()
-	w := start(t, t.TempDir())
+	w := start(t, t.TempDir(), env...)
 	w.database = testenv.Database(t)
 	return w
 }
 
 // start starts ingest on a data directory.
-func start(t testing.TB, dir string) *world {
+func start(t testing.TB, dir string, env ...string) *world {
 	t.Helper()
 	w := &world{dir: dir, listen: ports.Free(t), provider: newProvider(t)}
-	w.startIngest(t)
+	w.startIngest(t, env...)
 	w.provider.URL = "http://" + w.listen + "/api/payments/provider/webhook"
 	return w
 }
@@ -75,7 +76,7 @@ func (w *world) startProjector(t testing.TB, env ...string) *testenv.Program {
 }
 
 func (w *world) env() []string {
-	return []string{"DATA_DIR=" + w.dir, "NATS_URL=" + w.cluster, "EMBEDDED_NATS_ADDR=" + w.nats, "ADMIN_ADDR=127.0.0.1:0"}
+	return append([]string{"DATA_DIR=" + w.dir, "NATS_URL=" + w.cluster, "EMBEDDED_NATS_ADDR=" + w.nats, "ADMIN_ADDR=127.0.0.1:0"}, w.settings...)
 }
 
 // deliver repeats the delivery of each body until ingest answers 200.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // benchmarkAttacks lists the attacks. Each has the number of connections that hurts most.
@@ -97,16 +97,16 @@ func (l signedLoad) measure(b *testing.B, address string, lane int) string {
 	transport := &http.Transport{DisableKeepAlives: l.new}
 	client := &http.Client{Transport: transport, Timeout: signedTimeout}
 	defer client.CloseIdleConnections()
-	signer := webhook.NewSecret(secret)
+	signer := specification.NewSecret(secret)
 	var latencies []time.Duration
 	var lost atomic.Int64
 	until := time.Now().Add(3 * signedTimeout)
 	for i := 0; i < signedPerLoad && time.Now().Before(until); i++ {
 		body := sized(fmt.Sprintf("evt_%d_%d", lane, i), l.size)
-		request, err := http.NewRequest(http.MethodPost, "http://"+address+webhook.Path, bytes.NewReader([]byte(body)))
+		request, err := http.NewRequest(http.MethodPost, "http://"+address+specification.Path, bytes.NewReader([]byte(body)))
 		require.NoError(b, err)
 		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set(webhook.SignatureHeader, signer.Sign([]byte(body)))
+		request.Header.Set(specification.SignatureHeader, specification.Sign(signer, []byte(body)))
 		began := time.Now()
 		response, err := client.Do(request)
 		if err != nil || response.StatusCode != http.StatusOK {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/collector"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // tracedDelivery delivers with a trace context, as a provider with traces does.
@@ -20,7 +20,7 @@ func (w *world) tracedDelivery(t *testing.T, body, traceParent, signature string
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.provider.URL, bytes.NewReader([]byte(body)))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(webhook.SignatureHeader, signature)
+	request.Header.Set(specification.SignatureHeader, signature)
 	request.Header.Set("traceparent", traceParent)
 	response, err := w.provider.Client.Do(request)
 	require.NoError(t, err)
@@ -44,8 +44,8 @@ func TestOneTraceGoesFromTheDeliveryToTheRowAndToGitHub(t *testing.T) {
 	projector := w.startProjector(t, append(append(inviting(github), "OTEL_SERVICE_NAME=shop"), spans.Env()...)...)
 
 	body := licence("evt_1", "pay_1", "u_private", "mona-private")
-	signature := webhook.NewSecret(secret).Sign([]byte(body))
-	require.Equal(t, http.StatusUnauthorized, w.tracedDelivery(t, body, "00-"+providersOther+"-"+providersSpan+"-01", webhook.NewSecret("another").Sign([]byte(body))))
+	signature := specification.Sign(specification.NewSecret(secret), []byte(body))
+	require.Equal(t, http.StatusUnauthorized, w.tracedDelivery(t, body, "00-"+providersOther+"-"+providersSpan+"-01", specification.Sign(specification.NewSecret("another"), []byte(body))))
 	require.Equal(t, http.StatusOK, w.tracedDelivery(t, body, "00-"+providersTrace+"-"+providersSpan+"-01", signature))
 	require.Equal(t, http.StatusOK, w.tracedDelivery(t, body, "00-"+providersOther+"-"+providersSpan+"-00", signature), "one that is not sampled")
 	w.awaitInvitation(t, "u_private", "invited")

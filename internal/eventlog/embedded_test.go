@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // embedded starts a server on dir and makes the stream.
@@ -79,7 +80,7 @@ func add(t *testing.T, l *Log, id string, size int) {
 func example(t *testing.T, id string, size int) events.Delivery {
 	t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q,"eventType":"t","object":{"pad":"%s"}}`, id, strings.Repeat("x", size))
-	event, err := events.Parse(body)
+	event, err := specification.Parse(body)
 	require.NoError(t, err)
 	return events.Delivery{Event: event, Body: body}
 }

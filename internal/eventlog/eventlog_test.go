@@ -20,6 +20,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/ports"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -36,7 +37,7 @@ func setup(t *testing.T) (context.Context, *testenv.Log) {
 
 func delivery(t *testing.T, raw string) events.Delivery {
 	t.Helper()
-	event, err := events.Parse([]byte(raw))
+	event, err := specification.Parse([]byte(raw))
 	require.NoError(t, err)
 	return events.Delivery{
 		Event: event, Body: []byte(raw), Provider: "polar", Signed: "msg_1.1767323045", Signature: "ab12", KeyFingerprint: "cd34",

@@ -20,6 +20,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -140,7 +141,7 @@ func TestFilesAreReadWhileTheServerWritesThem(t *testing.T) {
 	go func() {
 		for i := range 300 {
 			body := fmt.Appendf(nil, `{"id":"e%d","eventType":"t","object":{"pad":"%0*d"}}`, i, rand.IntN(50_000), 0)
-			event, err := events.Parse(body)
+			event, err := specification.Parse(body)
 			if err == nil {
 				_, err = writing.Append(t.Context(), events.Delivery{Event: event, Body: body})
 			}

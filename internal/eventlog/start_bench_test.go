@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // BenchmarkStart measures a start on a log of EVENTS (200000) events of 1.5 KB: the check
@@ -72,7 +73,7 @@ func fill(b *testing.B, config EmbeddedConfig, count int) {
 		group.Go(func() error {
 			for i := n; i < count; i += appenders {
 				body := fmt.Appendf(nil, `{"id":"e%d","eventType":"t","object":{"pad":%q}}`, i, strings.Repeat("x", 1450))
-				event, err := events.Parse(body)
+				event, err := specification.Parse(body)
 				if err == nil {
 					_, err = l.Append(b.Context(), events.Delivery{Event: event, Body: body})
 				}

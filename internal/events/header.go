@@ -19,9 +19,6 @@ const (
 	HeaderForm       = "Payfold-Body" // a Form other than AsReceived, as a decimal number
 )
 
-// DefaultProvider is the name of the provider whose deliveries ingest takes.
-const DefaultProvider = "provider"
-
 // SourcePulled is the source of an event that ingest asked the provider's API for.
 const SourcePulled = "pulled"
 
@@ -99,12 +96,4 @@ func NewMessage(seq uint64, partition int, a Attributes, body []byte, stored tim
 		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
 		Provider: a.Provider, Source: a.Source, Signed: a.Signed, Signature: a.Signature, KeyFingerprint: a.Key,
 	}
-}
-
-// Parse decodes the message's body. The error is ErrForm or that of the function Parse.
-func (m Message) Parse() (Event, error) {
-	if m.Form != AsReceived {
-		return Event{}, ErrForm
-	}
-	return Parse(m.Body)
 }

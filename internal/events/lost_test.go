@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 func TestOnlyAMarkIsTakenForALostMessage(t *testing.T) {
@@ -13,7 +14,7 @@ func TestOnlyAMarkIsTakenForALostMessage(t *testing.T) {
 	id, body := events.Lost(7)
 	mark := events.Message{Seq: 7, ID: id, Body: body}
 	require.True(t, mark.Lost())
-	parsed, err := events.Parse(body)
+	parsed, err := providers.Named(events.OwnEvents).Parse(body, "")
 	require.NoError(t, err)
 	require.Equal(t, []string{id, events.LostType}, []string{parsed.ID, parsed.Type})
 	for name, change := range map[string]func(*events.Message){

@@ -8,16 +8,6 @@ import "hash/fnv"
 // in the order of the log.
 func (e Event) Partition(n int) int {
 	hash := fnv.New32a()
-	hash.Write([]byte(e.key))
+	hash.Write([]byte(e.Key))
 	return int(hash.Sum32() % uint32(n))
-}
-
-func (e *envelope) partitionKey(user, subscription, transaction, order *scalar) *scalar {
-	o := &e.object
-	customer := first(
-		&o.Customer.ID, &o.Customer.asID, &o.Order.Customer.ID, &o.Order.Customer.asID,
-		&o.Subscription.Customer.ID, &o.Subscription.Customer.asID,
-		&o.Transaction.Customer.ID, &o.Transaction.Customer.asID,
-	)
-	return first(customer, user, subscription, transaction, order, &e.id)
 }

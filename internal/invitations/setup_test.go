@@ -17,6 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -156,7 +157,7 @@ func (w *world) deliver(t require.TestingT, bodies ...string) {
 	advance := store.Advance{LogID: "log-1", From: map[int]uint64{0: w.seq}, Digest: []byte("digest")}
 	for _, body := range bodies {
 		w.seq++
-		batch = append(batch, events.Decode(events.Message{Seq: w.seq, ID: fmt.Sprint("evt_", w.seq), Body: []byte(body), ReceivedAt: w.clock.Now()}))
+		batch = append(batch, providers.Decode(events.Message{Provider: "provider", Seq: w.seq, ID: fmt.Sprint("evt_", w.seq), Body: []byte(body), ReceivedAt: w.clock.Now()}))
 	}
 	advance.To = w.seq
 	result, err := live.Apply(context.Background(), w.tables, anyMode, batch, advance)

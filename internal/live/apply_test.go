@@ -15,6 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
@@ -50,8 +51,8 @@ func TestAMarkOfAnAppliedMessageIsPassedOver(t *testing.T) {
 	require.NoError(t, err)
 
 	mark := func(seq uint64) events.Event {
-		_, body := events.Lost(seq)
-		return fixture.Event(t, seq, string(body))
+		id, body := events.Lost(seq)
+		return providers.Decode(events.Message{Provider: events.OwnEvents, Seq: seq, ID: id, Body: body, ReceivedAt: time.Unix(1767348000, 0)})
 	}
 	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{mark(1), mark(2)}, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 2})
 	require.NoError(t, err)
@@ -215,7 +216,7 @@ func TestTheTablesHoldEveryValueThatABodyCanHold(t *testing.T) {
 	for i, body := range bodies {
 		batch[i] = fixture.Event(t, uint64(i+1), body)
 	}
-	batch = append(batch, events.Decode(events.Message{Seq: 99, Body: []byte("garbage"), ReceivedAt: time.Unix(1767348000, 0)}))
+	batch = append(batch, providers.Decode(events.Message{Seq: 99, Body: []byte("garbage"), ReceivedAt: time.Unix(1767348000, 0)}))
 	result, err := live.Apply(ctx, s, fixture.AnyMode, batch, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 99})
 	require.NoError(t, err)
 	var got []string

@@ -32,7 +32,7 @@ var allPartitions = []int{0, 1, 2, 3}
 
 // message is the message at seq, as fixture.Event decodes it.
 func message(seq int, body string) events.Message {
-	return events.Message{Seq: uint64(seq), Body: []byte(body), ReceivedAt: time.Unix(1767348000, 0)}
+	return events.Message{Provider: "provider", Seq: uint64(seq), Body: []byte(body), ReceivedAt: time.Unix(1767348000, 0)}
 }
 
 // Any events, in any batches, with and without rows in memory, give the tables of one fold

@@ -13,6 +13,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -308,7 +309,7 @@ func (f *follower) fresh(batch []message) (fresh []message, from map[int]uint64)
 func decoded(messages []message) []events.Event {
 	batch := make([]events.Event, len(messages))
 	for i, m := range messages {
-		batch[i] = events.Decode(m.Message)
+		batch[i] = providers.Decode(m.Message)
 	}
 	return batch
 }

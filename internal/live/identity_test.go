@@ -17,6 +17,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
@@ -24,9 +25,9 @@ import (
 func appendTo(ctx context.Context, t *testing.T, log *eventlog.Log, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {
-		event, err := events.Parse([]byte(body))
+		event, err := specification.Parse([]byte(body))
 		require.NoError(t, err)
-		_, err = log.Append(ctx, events.Delivery{Event: event, Body: []byte(body), ReceivedAt: time.Now()})
+		_, err = log.Append(ctx, events.Delivery{Event: event, Body: []byte(body), Provider: event.Provider, ReceivedAt: time.Now()})
 		require.NoError(t, err)
 	}
 }

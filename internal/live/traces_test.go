@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/collector"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
@@ -33,9 +34,9 @@ func contextOf(n int, sampled bool) string {
 func appendTraced(ctx context.Context, t *testing.T, log *testenv.Log, bodies, contexts []string) {
 	t.Helper()
 	for i, body := range bodies {
-		event, err := events.Parse([]byte(body))
+		event, err := specification.Parse([]byte(body))
 		require.NoError(t, err)
-		_, err = log.Append(ctx, events.Delivery{Event: event, Body: []byte(body), TraceParent: contexts[i]})
+		_, err = log.Append(ctx, events.Delivery{Event: event, Body: []byte(body), Provider: event.Provider, TraceParent: contexts[i]})
 		require.NoError(t, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 // tape is a log that takes the body back as soon as deliver returns, as ReadUntil may.
@@ -58,7 +59,7 @@ func TestEveryMessageIsFoldedOnceInOrder(t *testing.T) {
 			if m.Seq == refused {
 				return nil, errDecode
 			}
-			return append(to, events.Decode(m)), nil
+			return append(to, providers.Decode(m)), nil
 		}
 		next := from
 		p := Pipeline{Log: tape{breaksAt: breaksAt, padding: padding}, From: from, Until: until, MaxMessages: most, Decode: decode}
@@ -123,7 +124,7 @@ func TestReadingEndsWithTheErrorOfWhoTakesTheEvents(t *testing.T) {
 	t.Parallel()
 	errTake, taken := errors.New("enough"), 0
 	decode := func(to []events.Event, m events.Message) ([]events.Event, error) {
-		return append(to, events.Decode(m)), nil
+		return append(to, providers.Decode(m)), nil
 	}
 	err := ReadEvents(t.Context(), tape{}, 1, 30_000, decode, func(some []events.Event) error {
 		taken += len(some)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 // A world has every shape that an event of one shop's payments can have. The events of a payment have one user and
@@ -209,7 +210,7 @@ func taking(payment int, names, more string) string {
 func (w *world) add(eventType, object string) {
 	i := len(w.has)
 	body := at(i*37%10007, ofType(eventType, fmt.Sprintf("e%d", i), object)) // the provider's times are in no order
-	e := events.Decode(events.Message{Body: []byte(body), ReceivedAt: receivedAt})
+	e := providers.Decode(events.Message{Provider: "provider", Body: []byte(body), ReceivedAt: receivedAt})
 	if e.InvalidText || e.Unreadable {
 		panic(body)
 	}
@@ -364,7 +365,7 @@ func (w *world) disagreement(s *State, set []events.Event, orders [][]int) strin
 func shapeOf(e events.Event) string {
 	return fmt.Sprintf("%s %s t=%s o=%s sub=%s user=%s kind=%s key=%s credits=%v amount=%v of transaction %t; takes %v in all %v of %v, %s",
 		e.ID, e.Type, e.Transaction, e.Order, e.SubscriptionID, e.UserID, e.Kind, e.ProductKey, e.Credits, e.Amount, e.AmountOfTransaction,
-		e.RefundAmount, e.RefundedTotal, e.PaidAmount, e.Status)
+		e.Reversal.Amount, e.Reversal.Total, e.Reversal.Paid, e.Reversal.Status)
 }
 
 // Money and access do not depend on the order in which events arrive.

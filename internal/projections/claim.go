@@ -7,15 +7,23 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// claim is the rule of checkout.completed and subscription.paid. It merges what the event says
+// claim is the rule of payments and checkouts. It merges what the event says
 // of its payment into what is known of that payment (see Payment.merge). The event that makes
 // the payment complete claims it for its user, and grants what was bought. A later event is a
 // duplicate payment. An event that cannot be used yet is rejected and claims nothing, but what it
 // says is kept.
 func (r Rules) claim(s *State, f *facts) (Outcome, Reason) {
 	f.offer = r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
-	if StartsSubscription(&f.Event) {
+	if f.Action == events.Checkout {
 		return r.startSubscription(s, f)
+	}
+	if f.Unpaid {
+		r.keepNames(s, f)
+		return Ignored, NotPaid
+	}
+	if f.Trial && r.sellsSubscription(f) {
+		r.keepNames(s, f)
+		return Ignored, ""
 	}
 	said, unusable := r.statement(f)
 	p := &f.payment
@@ -48,6 +56,15 @@ func (r Rules) claim(s *State, f *facts) (Outcome, Reason) {
 		return DuplicatePayment, ""
 	}
 	return Applied, ""
+}
+
+// sellsSubscription reports whether the event can be about a subscription, as far as it says what was sold.
+func (r Rules) sellsSubscription(f *facts) bool {
+	kind := f.Kind
+	if f.offer != nil {
+		kind = f.offer.Kind
+	}
+	return kind == "" || kind == KindSubscription
 }
 
 // keepNames records that the two names in a rejected or ignored event belong to one payment. The provider says so, and
@@ -107,7 +124,16 @@ func (r Rules) reject(f *facts, p *Payment, c claimCheck) Reason {
 	return ""
 }
 
+// startSubscription is the rule of a checkout: it says what was sold for a subscription, whose payments are other events.
+// If it names a transaction, that is a payment of the subscription.
 func (r Rules) startSubscription(s *State, f *facts) (Outcome, Reason) {
+	if f.SubscriptionID == "" {
+		r.keepNames(s, f)
+		return Ignored, ""
+	}
+	if f.Transaction != "" {
+		r.bind(s, f)
+	}
 	f.payment, f.same = Payment{}, Payment{}
 	said, unusable := r.statement(f)
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
@@ -116,7 +142,7 @@ func (r Rules) startSubscription(s *State, f *facts) (Outcome, Reason) {
 		return Rejected, unusable
 	}
 	outcome := r.setSubscription(s, f, f.SubscriptionID, &change{
-		status: statusActive, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: said.statedKind(), productKey: f.ProductKey,
+		status: f.Status, at: f.OccurredAt, startedAt: f.OccurredAt, user: f.UserID, kind: said.statedKind(), productKey: f.ProductKey,
 		periodStart: f.PeriodStart, periodEnd: f.PeriodEnd, sold: &said,
 	})
 	if f.claimed {
@@ -214,11 +240,11 @@ func (r Rules) grantable(f *facts, kind Kind) (total *int64, inRange bool) {
 		return nil, true
 	}
 	units := int64(1)
-	if f.Units.Present {
-		units = f.Units.Value
+	if f.units.Present {
+		units = f.units.Value
 	}
 	fits := func(n int64) bool { return n >= 1 && n <= catalogue.MaxCredits }
-	if credits.Bad || f.Units.Bad || !fits(credits.Value) || !fits(units) || units > catalogue.MaxCredits/credits.Value {
+	if credits.Bad || f.units.Bad || !fits(credits.Value) || !fits(units) || units > catalogue.MaxCredits/credits.Value {
 		return nil, false
 	}
 	all := credits.Value * units * lines

@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"strings"
-
 	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
 )
@@ -11,24 +9,19 @@ import (
 type facts struct {
 	events.Event
 
-	effect  effect  // of the event's type; empty if it has none
 	kind    Kind    // of the event, otherwise of the known payment or subscription
 	user    string  // of the event, otherwise of the known payment or subscription
 	payment Payment // has no id if it is not in the table
 	same    Payment // another row for the same payment; see findPayment
+	foreign bool    // the event names a payment or a subscription of another provider
 
+	units   events.Number    // how many were sold of the product
 	offer   *catalogue.Offer // of a claim's product; nil if the catalogue has none
 	claimed bool             // the event claimed at least one payment
 }
 
 // isOfSubscription reports whether the event belongs to a subscription. Its kind does not matter.
-func (f *facts) isOfSubscription() bool {
-	return f.SubscriptionID != "" || strings.HasPrefix(f.Type, "subscription.")
-}
+func (f *facts) isOfSubscription() bool { return f.SubscriptionID != "" || f.Recurring }
 
-// StartsSubscription reports whether the event is a checkout that starts a subscription and
-// names no transaction. The subscription.paid that follows names the transaction. So the checkout
-// claims nothing. What was bought is kept with the subscription, for all of its payments.
-func StartsSubscription(e *events.Event) bool {
-	return e.Type == "checkout.completed" && e.SubscriptionID != "" && e.Transaction == ""
-}
+// claims reports whether the event says that a payment arrived, or what was sold.
+func (f *facts) claims() bool { return f.Action == events.Payment || f.Action == events.Checkout }

@@ -33,7 +33,9 @@ func (r Rules) Fold(s *State, e events.Event) {
 		return
 	}
 	if s.Quarantined[e.Seq] {
-		s.record(&facts{Event: events.Event{ID: e.ID, Seq: e.Seq, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt}}, Rejected, Internal)
+		s.record(&facts{Event: events.Event{
+			Provider: e.Provider, ID: e.ID, Seq: e.Seq, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt, Action: events.None,
+		}}, Rejected, Internal)
 		return
 	}
 	if len(r.Extras) > 0 && s.before == nil {
@@ -49,13 +51,14 @@ func (r Rules) apply(s *State, f *facts) (Outcome, Reason) {
 	if f.Unreadable {
 		return Rejected, InvalidText
 	}
-	if f.effect == "" {
+	switch {
+	case !f.HasEffect():
 		return Ignored, ""
-	}
-	if f.effect.reverses() { // a reversal needs only the names of its payment
-		if f.InvalidPayment {
-			return Rejected, InvalidText
-		}
+	case f.Action == events.Reverse && f.InvalidPayment: // a reversal needs only the names of its payment
+		return Rejected, InvalidText
+	case f.foreign:
+		return Rejected, PaymentConflict
+	case f.Action == events.Reverse:
 		return r.reverse(s, f)
 	}
 	if f.InvalidText || strings.HasPrefix(f.SubscriptionID, implicitPrefix) {
@@ -64,30 +67,33 @@ func (r Rules) apply(s *State, f *facts) (Outcome, Reason) {
 	if !r.Mode.accepts(f.Mode) {
 		return Rejected, WrongMode
 	}
-	if r.Catalogue.Sells(f.Product) { // the provider's product has priority over metadata, which the buyer can write
-		f.ProductKey = f.Product
-	}
-	if f.effect == claims {
+	r.findProduct(f)
+	switch {
+	case f.claims():
 		return r.claim(s, f)
+	case f.Action == events.Subscription:
+		return r.lifecycle(s, f)
 	}
-	return r.lifecycle(s, f)
+	r.keepNames(s, f)
+	return Ignored, ""
 }
 
 // newFacts returns the facts of the event. They are valid until the next call.
 func newFacts(s *State, e *events.Event) *facts {
 	f := &s.facts
 	*f = facts{}
-	f.Event, f.effect, f.kind, f.user = *e, effects[e.Type], e.Kind, e.UserID
-	if f.effect == "" {
+	f.Event, f.kind, f.user = *e, e.Kind, e.UserID
+	if !f.HasEffect() {
 		return f
 	}
 	s.findPayment(f)
-	if f.effect.reverses() {
+	s.findForeign(f)
+	if f.Action == events.Reverse {
 		f.user, f.kind = f.payment.UserID, f.payment.Kind
 		return f
 	}
 	f.user, f.kind = cmp.Or(f.user, f.payment.user()), cmp.Or(f.kind, f.payment.Kind)
-	if f.user == "" || f.kind == "" {
+	if (f.user == "" || f.kind == "") && f.Action != events.None { // of an event without an action, it is not loaded
 		if subscription := s.Subscriptions.find(e.SubscriptionID); subscription != nil {
 			f.user, f.kind = cmp.Or(f.user, subscription.UserID), cmp.Or(f.kind, subscription.SoldKind, subscription.Kind)
 		}
@@ -98,11 +104,29 @@ func newFacts(s *State, e *events.Event) *facts {
 	return f
 }
 
+// findForeign finds out whether the event names a payment or a subscription of another provider. Own events of the shop
+// may name any. The subscription of a reversal does not matter, and is not loaded.
+func (s *State) findForeign(f *facts) {
+	f.foreign = isForeign(f.payment.Provider, f.Provider) || isForeign(f.same.Provider, f.Provider)
+	if f.Action == events.Reverse || f.Action == events.None {
+		return
+	}
+	if subscription := s.Subscriptions.find(f.SubscriptionID); subscription != nil {
+		f.foreign = f.foreign || isForeign(subscription.Provider, f.Provider)
+	}
+}
+
+func isForeign(known, now string) bool {
+	return known != "" && known != now && known != events.OwnEvents && now != events.OwnEvents
+}
+
 func (s *State) record(f *facts, outcome Outcome, reason Reason) {
 	s.Events.add(ProcessedEvent{
 		EventID:           f.ID,
 		StreamSeq:         int64(f.Seq),
+		Provider:          f.Provider,
 		EventType:         f.Type,
+		Action:            string(f.Action),
 		Kind:              f.kind,
 		UserID:            f.user,
 		SubscriptionID:    f.SubscriptionID,

@@ -1,9 +1,6 @@
 package projections
 
-import (
-	"cmp"
-	"strings"
-)
+import "cmp"
 
 // lifecycle is the rule of the events about the status of a subscription. They name an old
 // payment or none. So they claim nothing themselves. But if an event brings the user, the
@@ -57,13 +54,10 @@ func (r Rules) bind(s *State, f *facts) {
 	r.link(s, f, &p)
 }
 
-// statusOf returns the status that the event gives the subscription; empty if it gives none. The event's type says the
-// status. Only an update says it in a field, which may have any text. An update to "unknown" gives no status.
+// statusOf returns the status that the event gives the subscription; empty if it gives none. A provider's own word for a
+// status can be any text. "unknown" gives no status.
 func statusOf(f *facts) string {
-	switch {
-	case f.Type != "subscription.update":
-		return strings.TrimPrefix(f.Type, "subscription.")
-	case f.Status == statusUnknown:
+	if f.Status == statusUnknown {
 		return ""
 	}
 	return f.Status

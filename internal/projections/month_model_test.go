@@ -111,7 +111,7 @@ func (m model) takenBack(payment string) (amount int64, any bool) {
 			sum += h.amount
 		}
 	}
-	return min(largest+sum, m.claimOf(payment).amount), any
+	return min(max(largest, sum), m.claimOf(payment).amount), any
 }
 
 func (m model) left(payment string) int64 {

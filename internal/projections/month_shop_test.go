@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 // happening is one event of the shop. The model reads happenings; the fold reads their bodies.
@@ -209,5 +210,5 @@ func (h happening) body(t require.TestingT) []byte {
 
 // event returns the event that the projector decodes from the log.
 func (h happening) event(t require.TestingT, seq int) events.Event {
-	return events.Decode(events.Message{Seq: uint64(seq), Body: h.body(t), ReceivedAt: shopOpens.AddDate(0, 2, 0)})
+	return providers.Decode(events.Message{Provider: "provider", Seq: uint64(seq), Body: h.body(t), ReceivedAt: shopOpens.AddDate(0, 2, 0)})
 }

@@ -28,7 +28,7 @@ func TestTwoGrantsOfOnePaymentAreCorrected(t *testing.T) {
 	require.Equal(t, []any{"e3", entryCorrection, int64(-200)}, []any{line.EventID, line.Entry, line.Delta})
 	merged, _ := s.Payments.Get("o1")
 	require.Equal(t, Payment{
-		ProviderPaymentID: "o1", OrderID: "o1", FirstOfOrder: true, MergedInto: "t1",
+		ProviderPaymentID: "o1", OrderID: "o1", FirstOfOrder: true, Provider: "provider", MergedInto: "t1",
 		EventID: merged.EventID, OccurredAt: merged.OccurredAt, StreamSeq: merged.StreamSeq,
 	}, merged, "the row says nothing else")
 	require.Equal(t, "duplicate_payment", outcomes(foldInto(t, s, anyMode, checkout("e5", `"order":"o1"`)))["e5"])

@@ -12,7 +12,8 @@ const (
 	Rejected         Outcome = "rejected"          // see the Reason
 )
 
-// Reason is why an event was rejected; empty for every other outcome. A rejected event has claimed and granted nothing.
+// Reason is why an event was rejected, or NotPaid; empty for every other outcome. A rejected event has claimed and granted
+// nothing.
 type Reason string
 
 // The reasons. If several apply, the first of them is recorded.
@@ -28,9 +29,12 @@ const (
 	OutOfRange       Reason = "out_of_range"
 	PaymentConflict  Reason = "payment_conflict"
 	Internal         Reason = "internal"
+
+	// NotPaid is the reason of an ignored event of a payment whose money has not arrived.
+	NotPaid Reason = "unpaid"
 )
 
-// Reasons lists all reasons.
+// Reasons lists all reasons of rejections.
 var Reasons = []Reason{
 	InvalidText, WrongMode, UnknownKind, MissingUser, MissingPaymentID, UnknownProduct, KindMismatch,
 	MissingCredits, OutOfRange, PaymentConflict, Internal,

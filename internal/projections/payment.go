@@ -13,6 +13,7 @@ import (
 // A payment without a user is unclaimed. The event that makes it complete claims it.
 type Payment struct {
 	ProviderPaymentID string    `db:"provider_payment_id,key"` // the transaction, or else the order, from the first event that named the payment
+	Provider          string    `db:"provider"`
 	OrderID           string    `db:"order_id"`
 	SubscriptionID    string    `db:"subscription_id"`
 	UserID            string    `db:"user_id"`

@@ -1,5 +1,7 @@
 package projections
 
+import "github.com/payfold/payfold/internal/events"
+
 // findPayment finds the payment that has the names of the event. Two different transactions are
 // two payments, even if they have one order. The order decides only if the event or the row has no
 // transaction. If each name has a row of its own, which lacks the other name, both rows are one
@@ -90,12 +92,22 @@ func (s *State) HasTransaction(name string) bool { return s.paymentNamed(name, s
 // HasOrder reports whether a payment is meant by an event that names only this order.
 func (s *State) HasOrder(name string) bool { return s.paymentNamed(name, s.byOrder) != nil }
 
+// providerOf returns the provider of a payment or a subscription that two events name. An own event of the shop says
+// something about a payment of its provider.
+func providerOf(known, now string) string {
+	if known == "" || known == events.OwnEvents {
+		return now
+	}
+	return known
+}
+
 // named returns the event's payment, known or new, with the names that the event adds.
 func (s *State) named(f *facts) (p Payment) {
 	p = f.payment
 	if p.ProviderPaymentID == "" {
 		p = Payment{ProviderPaymentID: f.PaymentID(), EventID: f.ID, OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq)}
 	}
+	p.Provider = providerOf(p.Provider, f.Provider)
 	if _, taken := s.byTransaction[f.Transaction]; p.TransactionID == "" && !taken {
 		p.TransactionID = f.Transaction
 	}

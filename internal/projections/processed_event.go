@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 // ProcessedEvent records what one event did, and why. Every message of the log has one
@@ -11,7 +13,9 @@ import (
 type ProcessedEvent struct {
 	EventID           string    `db:"event_id,key"`
 	StreamSeq         int64     `db:"stream_seq"`
+	Provider          string    `db:"provider"`
 	EventType         string    `db:"event_type"`
+	Action            string    `db:"action"`
 	Kind              string    `db:"kind"`
 	UserID            string    `db:"user_id"`
 	SubscriptionID    string    `db:"subscription_id"`
@@ -28,11 +32,22 @@ func (e ProcessedEvent) Subscription() string {
 	switch {
 	case e.SubscriptionID != "":
 		return e.SubscriptionID
-	case e.Kind == KindSubscription && e.UserID != "" && !IsReversal(e.EventType):
+	case e.Kind == KindSubscription && e.UserID != "" && !e.IsReversal():
 		return ImplicitSubscription(e.UserID)
 	}
 	return ""
 }
+
+// IsReversal reports whether the event takes a payment back.
+func (e ProcessedEvent) IsReversal() bool { return e.Action == string(events.Reverse) }
+
+// IsClaim reports whether the event says that a payment arrived, or what was sold.
+func (e ProcessedEvent) IsClaim() bool {
+	return e.Action == string(events.Payment) || e.Action == string(events.Checkout)
+}
+
+// HasEffect reports whether the event could touch other rows than this one, apart from joining the names of a payment.
+func (e ProcessedEvent) HasEffect() bool { return e.Action != string(events.None) }
 
 // DuplicateEvent is a later message with the id of an earlier event.
 type DuplicateEvent struct {

@@ -9,10 +9,10 @@ func (r Rules) recompute(s *State, f *facts, p *Payment) {
 	own := p.ProviderPaymentID == f.payment.ProviderPaymentID
 	before, _ := s.Payments.Get(p.ProviderPaymentID)
 	p.inherit(s)
-	others := !own && f.effect == claims && f.payment.ProviderPaymentID != ""
+	others := !own && f.claims() && f.payment.ProviderPaymentID != ""
 	now := ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq), others}
 	again := now
-	if !(own && f.effect == claims) {
+	if !(own && f.claims()) {
 		again = ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq, false}
 	}
 	by := now
@@ -140,7 +140,7 @@ func (s *State) keepNameOnly(f *facts) {
 	}
 	f.same = Payment{}
 	s.putPayment(&Payment{
-		ProviderPaymentID: row.ProviderPaymentID, MergedInto: f.payment.ProviderPaymentID,
+		ProviderPaymentID: row.ProviderPaymentID, Provider: row.Provider, MergedInto: f.payment.ProviderPaymentID,
 		OrderID: row.OrderID, FirstOfOrder: row.FirstOfOrder,
 		EventID: row.EventID, OccurredAt: row.OccurredAt, StreamSeq: row.StreamSeq,
 	})

@@ -39,7 +39,7 @@ func countRevenue(s *State, f *facts, outcome Outcome) {
 		addTakenBack(days, before, earlier, -1)
 		addTakenBack(days, after, s.reversalsFor(&after), 1)
 	}
-	if outcome == Rejected && f.effect == claims {
+	if outcome == Rejected && f.claims() {
 		addRevenue(days, f.OccurredAt, f.Currency, f.kind, func(r *RevenueDay) {
 			r.RejectedEvents++
 			r.Rejected += max(f.Amount.Value, 0)

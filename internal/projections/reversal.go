@@ -1,48 +1,75 @@
 package projections
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
-// Reversal is one refund or dispute. If it comes before its payment, it waits in its table and
-// takes effect when the payment is claimed.
+// Reversal is what one event says of a refund or a dispute. If it comes before its payment, it waits in its table and
+// takes effect when the payment is claimed. Several events can be about one refund or dispute (see taken).
 type Reversal struct {
 	EventID           string    `db:"event_id,key"`
+	ReversalID        string    `db:"reversal_id"` // the provider's id of the refund or dispute; the event's id if it has none
 	ProviderPaymentID string    `db:"provider_payment_id"`
 	OrderID           string    `db:"order_id"`
-	Cause             string    `db:"cause"` // refund or chargeback; it is the entry of its ledger lines
+	Cause             string    `db:"cause"` // an events.Cause; it is the entry of its ledger lines
 	Status            string    `db:"status"`
-	Amount            *int64    `db:"amount"` // nil: everything
+	Amount            *int64    `db:"amount"` // what it takes back; nil, without a Total: everything
+	Total             *int64    `db:"total"`  // what all reversals of the payment have taken back so far; nil: the event does not say
 	Paid              *int64    `db:"paid"`   // the whole of which Amount is a part; nil: the payment's amount
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
-
-	Cumulative bool `db:"cumulative"` // Amount is the total of all reversals so far
 }
 
-// counts reports whether the money was really taken back, and not only requested or refused.
-func (r *Reversal) counts() bool { return r.Status == "" || r.Status == "succeeded" }
+func (r *Reversal) succeeded() bool { return r.Status == string(events.Succeeded) }
 
-// taken is what some reversals of one payment take back together: the largest cumulative
-// amount, and the sum of the amounts of the others.
+// decidesAfter orders two events of one reversal: the later by the provider's time decides its status. Of two of the
+// same time, the one that is further on its way decides; then the id.
+func (r *Reversal) decidesAfter(other *Reversal) bool { return inTime(*r, *other) > 0 }
+
+func inTime(a, b Reversal) int {
+	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(statusOrder(a.Status), statusOrder(b.Status)),
+		cmp.Compare(a.EventID, b.EventID))
+}
+
+func statusOrder(status string) int {
+	return slices.Index([]string{string(events.Pending), string(events.Succeeded), string(events.Failed)}, status)
+}
+
+// taken is what the events of one payment's reversals say that was taken back. It is the larger of two sums: the amounts
+// of the reversals that count, and the largest total that an event names. A reversal counts if the event that decides its
+// status says that it succeeded. The order of the events does not matter.
 type taken struct {
-	largest, sum int64
-	paid         *int64 // the largest Paid of a reversal, otherwise the payment's amount; nil: none or unknown
-	whole        bool   // a reversal without an amount takes everything back
+	reversals map[string]*reversed
+	totals    []Reversal // the events that name a total
+	sum       wide       // of the amounts of the reversals that count
+	wholes    int        // the reversals that count and name no amount: each takes everything back
+	paid      *int64     // the largest Paid of a reversal, otherwise the payment's amount; nil: none or unknown
+	ofPayment bool       // paid is the payment's amount
 }
 
-func takenBy(reversals []Reversal, p *Payment) (t taken) {
-	for _, r := range reversals {
-		if r.Paid != nil && *r.Paid > 0 && (t.paid == nil || *r.Paid > *t.paid) {
-			t.paid = r.Paid
-		}
-	}
-	if t.paid == nil && p.Amount != nil && *p.Amount > 0 {
+// reversed is one refund or dispute.
+type reversed struct {
+	first, last Reversal // by the provider's time
+	amount      *Reversal
+	hasTotal    bool
+}
+
+func newTaken(p *Payment) taken {
+	t := taken{ofPayment: true}
+	if p.Amount != nil && *p.Amount > 0 {
 		t.paid = p.Amount
 	}
+	return t
+}
+
+func takenBy(reversals []Reversal, p *Payment) taken {
+	t := newTaken(p)
 	for _, r := range reversals {
 		t.add(r)
 	}
@@ -50,46 +77,92 @@ func takenBy(reversals []Reversal, p *Payment) (t taken) {
 }
 
 func (t *taken) add(r Reversal) {
+	if r.Paid != nil && *r.Paid > 0 && (t.paid == nil || t.ofPayment || *r.Paid > *t.paid) {
+		t.paid, t.ofPayment = r.Paid, false
+	}
+	if r.Total != nil {
+		t.totals = append(t.totals, r)
+	}
+	one := t.reversals[r.ReversalID]
+	if t.reversals == nil {
+		t.reversals = map[string]*reversed{}
+	}
+	if one == nil {
+		one = &reversed{first: r, last: r}
+		t.reversals[r.ReversalID] = one
+	} else {
+		t.count(one, -1)
+	}
+	if one.first.decidesAfter(&r) {
+		one.first = r
+	}
+	if r.decidesAfter(&one.last) {
+		one.last = r
+	}
+	if r.Amount != nil && (one.amount == nil || r.decidesAfter(one.amount)) {
+		one.amount = &r
+	}
+	one.hasTotal = one.hasTotal || r.Total != nil
+	t.count(one, 1)
+}
+
+// count adds the reversal to the sums if sign is 1, and takes it away if sign is -1.
+func (t *taken) count(one *reversed, sign int) {
 	switch {
-	case r.Amount == nil:
-		t.whole = true
-	case r.Cumulative:
-		t.largest = max(t.largest, *r.Amount)
-	default:
-		t.sum = saturated(t.sum, *r.Amount)
+	case !one.last.succeeded():
+	case one.amount != nil && sign > 0:
+		t.sum.add(*one.amount.Amount)
+	case one.amount != nil:
+		t.sum.subtract(*one.amount.Amount)
+	case !one.hasTotal:
+		t.wholes += sign
 	}
 }
 
-// TakenBack returns by how much each of a payment's reversals has raised its RefundedAmount. The
-// reversals must be in the order of the log, and each must count. The sum is RefundedAmount.
-func TakenBack(reversals []Reversal, p Payment) []int64 {
-	out, before := make([]int64, len(reversals)), int64(0)
-	soFar, paid := takenBy(nil, &p), int64(0)
-	for i, r := range reversals {
-		if r.Paid != nil && *r.Paid > paid { // a reversal's Paid has priority over the payment's amount
-			soFar.paid, paid = r.Paid, *r.Paid
+// counts reports whether the event takes something back: its reversal counts, or it names a total in which others are.
+func (t *taken) counts(r *Reversal) bool {
+	return t.reversals[r.ReversalID].last.succeeded() || r.Total != nil && t.without(r) > 0
+}
+
+// total returns the money that was taken back, as far as it is told.
+func (t *taken) total() int64 {
+	total := t.sum.saturated()
+	for i := range t.totals {
+		total = max(total, t.without(&t.totals[i]))
+	}
+	return total
+}
+
+// without returns the total that an event names, without the reversals in it that failed later. The total of a reversal
+// that has not succeeded says nothing.
+func (t *taken) without(r *Reversal) int64 {
+	if one := t.reversals[r.ReversalID]; !r.succeeded() || !one.last.succeeded() && one.amount == nil {
+		return 0
+	}
+	total := *r.Total
+	for _, one := range t.reversals {
+		if one.amount != nil && one.failedAfter(r.OccurredAt) {
+			total = max(0, total-*one.amount.Amount)
 		}
-		soFar.add(r)
-		total := orZero(soFar.amount())
-		out[i], before = total-before, total
 	}
-	return out
+	return total
 }
 
-func saturated(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
+// failedAfter reports whether the reversal was under way at that time, and failed later.
+func (one *reversed) failedAfter(at time.Time) bool {
+	return one.last.Status == string(events.Failed) && one.last.OccurredAt.After(at) &&
+		one.first.Status != string(events.Failed) && !one.first.OccurredAt.After(at.Add(atOnce))
 }
 
-func (t *taken) total() int64 { return saturated(t.largest, t.sum) }
+// atOnce is how far apart a provider's times of two events can be that it sends at once: of a refund, and of the total
+// with it.
+const atOnce = 2 * time.Second
 
 // all reports whether nothing of the payment is left. If it is unknown what was paid, any
 // amount takes everything back.
 func (t *taken) all() bool {
 	switch {
-	case t.whole:
+	case t.wholes > 0:
 		return true
 	case t.paid == nil:
 		return t.total() > 0
@@ -111,31 +184,71 @@ func (t *taken) of(credits int64) int64 {
 	return int64(share)
 }
 
-// amount returns the money that is taken back, at most what was paid; nil if it is unknown.
+// amount returns the money that is taken back, at most what was paid; nil if it is unknown, or nothing.
 func (t *taken) amount() *int64 {
 	total := t.total()
 	switch {
-	case t.paid == nil && total == 0:
+	case total == 0 && (t.wholes == 0 || t.paid == nil):
 		return nil
 	case t.paid == nil:
-	case t.whole || total > *t.paid:
+	case t.wholes > 0 || total > *t.paid:
 		total = *t.paid
 	}
 	return &total
 }
 
 // reversedAt returns the provider's time of the reversal after which nothing was left; zero if
-// something is left.
-func (t *taken) reversedAt(reversals []Reversal) time.Time {
+// something is left. The events are those that count.
+func (t *taken) reversedAt(counting []Reversal, p *Payment) time.Time {
 	if !t.all() {
 		return time.Time{}
 	}
-	reversals = slices.SortedFunc(slices.Values(reversals), func(a, b Reversal) int { return a.OccurredAt.Compare(b.OccurredAt) })
-	soFar := taken{paid: t.paid}
-	for _, r := range reversals {
+	soFar := newTaken(p)
+	soFar.paid, soFar.ofPayment = t.paid, t.ofPayment
+	for _, r := range slices.SortedFunc(slices.Values(counting), inTime) {
 		if soFar.add(r); soFar.all() {
 			return r.OccurredAt
 		}
 	}
 	return time.Time{}
+}
+
+// TakenBack returns by how much each of the events of a payment's reversals has changed its RefundedAmount. The events
+// must be in the order of the log. The sum is RefundedAmount.
+func TakenBack(reversals []Reversal, p Payment) []int64 {
+	out, before := make([]int64, len(reversals)), int64(0)
+	soFar := newTaken(&p)
+	for i, r := range reversals {
+		soFar.add(r)
+		total := orZero(soFar.amount())
+		out[i], before = total-before, total
+	}
+	return out
+}
+
+// wide is a sum of amounts that 64 bits may not hold.
+type wide struct{ high, low uint64 }
+
+func (w *wide) add(amount int64) {
+	low, carry := bits.Add64(w.low, uint64(amount), 0)
+	w.low, w.high = low, w.high+carry
+}
+
+func (w *wide) subtract(amount int64) {
+	low, borrow := bits.Sub64(w.low, uint64(amount), 0)
+	w.low, w.high = low, w.high-borrow
+}
+
+func (w *wide) saturated() int64 {
+	if w.high > 0 || w.low > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(w.low)
+}
+
+func saturated(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

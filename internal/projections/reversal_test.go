@@ -3,6 +3,7 @@ package projections
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -171,7 +172,9 @@ func TestAPendingOrFailedReversalIsKeptAndHasNoEffect(t *testing.T) {
 	require.Len(t, s.Reversals.Inserted(), 1)
 	require.EqualValues(t, 100, balanceOf(t, s, "u1"))
 	s = fold(t, refund("r1", `"transaction":"t1","status":"failed"`))
-	require.Empty(t, s.Payments.Inserted())
+	require.Equal(t, map[string]string{"r1": "ignored"}, outcomes(s))
+	require.Len(t, s.Payments.Inserted(), 1)
+	require.Empty(t, s.Payments.Inserted()[0].UserID, "it only names a payment")
 }
 
 // The first reversal says what was paid. The second one does not, but the amount holds for it.
@@ -189,4 +192,54 @@ func TestARefundOfZeroTakesNothing(t *testing.T) {
 	license, _ := s.Licenses.Get("u1")
 	require.Equal(t, "active", license.Status)
 	require.EqualValues(t, 100, balanceOf(t, fold(t, checkout("e1", packOf100), refund("e2", `"refund_amount":0,"transaction":"t1"`)), "u1"))
+}
+
+// The sum of these amounts has more than 64 bits.
+func TestReversalsOfAnyAmountThatFailGiveEverythingBack(t *testing.T) {
+	t.Parallel()
+	of := func(id, reversal, amount, status string, minute int) string {
+		return at(minute, refund(id, `"id":"`+reversal+`","refund_amount":`+amount+`,"status":"`+status+`","transaction":{"id":"t1","amount_paid":50}`))
+	}
+	const most = "9223372036854775807"
+	for _, amount := range []string{most, "5"} {
+		s := fold(t, checkout("e1", packOf100),
+			of("e2", "r1", most, "succeeded", 1), of("e3", "r2", amount, "succeeded", 2), of("e4", "r1", most, "failed", 3))
+		require.Zero(t, balanceOf(t, foldInto(t, NewState(), anyMode, checkout("e1", packOf100),
+			of("e2", "r1", most, "succeeded", 1), of("e3", "r2", most, "succeeded", 2), of("e4", "r1", most, "failed", 3)), "u1"))
+		s = foldInto(t, s, anyMode, of("e5", "r2", amount, "failed", 4))
+		require.EqualValues(t, 100, balanceOf(t, s, "u1"))
+	}
+}
+
+// The event of the other refund is lost: only the total of the refund that failed names it.
+func TestATotalIsTakenBackThoughTheReversalThatNamesItFailed(t *testing.T) {
+	t.Parallel()
+	refunds := []string{
+		at(1, refund("r1", `"id":"f1","refund_amount":250,"transaction":{"id":"t1","amount_paid":1000,"refunded_amount":750}`)),
+		at(2, refund("r2", `"id":"f1","refund_amount":250,"status":"failed","transaction":{"id":"t1","amount_paid":1000}`)),
+	}
+	bought := checkout("e1", packOf100)
+	for order, s := range map[string]*State{
+		"after the payment": fold(t, bought, refunds[0], refunds[1]),
+		"before it":         fold(t, refunds[0], refunds[1], bought),
+		"around it":         fold(t, refunds[1], bought, refunds[0]),
+	} {
+		require.EqualValues(t, 50, balanceOf(t, s, "u1"), order)
+		payment, _ := s.Payments.Get("t1")
+		require.EqualValues(t, 500, *payment.RefundedAmount, order)
+	}
+}
+
+func TestOfTwoReversalsAtTheSameTimeTheOrderOfArrivalDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	of := func(id, reversal, amount string, minute int) string {
+		return at(minute, refund(id, `"id":"`+reversal+`","refund_amount":`+amount+`,"transaction":"t1"`))
+	}
+	all, less, rest := of("r1", "f1", "1000", 1), of("r2", "f1", "500", 1), of("r3", "f2", "500", 2)
+	var times []time.Time
+	for _, refunds := range [][]string{{all, less, rest}, {less, all, rest}} {
+		payment, _ := fold(t, append([]string{checkout("e1", packOf100)}, refunds...)...).Payments.Get("t1")
+		times = append(times, payment.ReversedAt)
+	}
+	require.Equal(t, times[0], times[1])
 }

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
 )
 
 // RulesVersion changes whenever a fold of the same log can give other rows.
-const RulesVersion = "8"
+const RulesVersion = "1"
 
 // Rules are the settings of the fold.
 type Rules struct {
@@ -35,9 +36,9 @@ type Mode string
 
 // The modes.
 const (
-	ModeAny  Mode = "any"  // every event, also one without a mode
-	ModeLive Mode = "live" // events of mode live or prod
-	ModeTest Mode = "test" // events of any other mode
+	ModeAny  Mode = "any" // every event, also one without a mode
+	ModeLive Mode = "live"
+	ModeTest Mode = "test"
 )
 
 // ParseMode reads PROVIDER_MODE.
@@ -49,14 +50,8 @@ func ParseMode(text string) (Mode, error) {
 	return "", fmt.Errorf("PROVIDER_MODE is %q, must be any, live or test", text)
 }
 
-func (m Mode) accepts(eventMode string) bool {
-	live := eventMode == "live" || eventMode == "prod"
-	switch m {
-	case ModeLive:
-		return live
-	case ModeTest:
-		return eventMode != "" && !live
-	default:
-		return true
-	}
+// accepts reports whether events of that mode are accepted. Only ModeAny accepts an event that should say its mode and
+// does not.
+func (m Mode) accepts(of events.Mode) bool {
+	return m == ModeAny || of == events.AnyMode || string(m) == string(of)
 }

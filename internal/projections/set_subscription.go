@@ -36,6 +36,9 @@ func (r Rules) setSubscription(s *State, f *facts, key string, c *change) Outcom
 		*state = SubscriptionState{SubscriptionID: key, StartedAt: c.startedAt, Status: statusUnknown}
 	}
 	implicit := state.implicit()
+	if !implicit {
+		state.Provider = providerOf(state.Provider, f.Provider)
+	}
 	older, final := known && state.Status != statusUnknown && c.at.Before(state.OccurredAt), state.Status == statusCanceled && !implicit
 	newest := !older && !final
 	earliestCancellation := c.status == statusCanceled && !implicit && (older || !final)
@@ -91,7 +94,7 @@ func (r Rules) Resold(s *State, batch []events.Event) (subscriptions []string) {
 	}
 	for i := range batch {
 		e := &batch[i]
-		if e.Kind == "" || e.SubscriptionID == "" || !HasEffect(e.Type) || IsReversal(e.Type) {
+		if e.Kind == "" || e.SubscriptionID == "" || e.Action == events.None || e.Action == events.Reverse {
 			continue
 		}
 		row := s.Subscriptions.find(e.SubscriptionID)

@@ -126,9 +126,7 @@ func (s *State) LoadReversal(row *Reversal) {
 }
 
 func (s *State) indexReversal(row *Reversal) {
-	if row.counts() {
-		s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
-	}
+	s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
 }
 
 // LoadLicense adds a licence of the database. If it is already here, nothing changes.
@@ -180,7 +178,7 @@ func (s *State) paymentsIn(subscription string, which func(*Payment) bool) []Pay
 	return list
 }
 
-// reversalsFor lists the reversals that count for the payment, in the order of the log.
+// reversalsFor lists the events of the reversals of the payment, in the order of the log.
 func (s *State) reversalsFor(p *Payment) []Reversal {
 	var list []Reversal
 	for _, id := range p.ids() {

@@ -13,6 +13,7 @@ import (
 // the log. But a cancellation is final (see setSubscription).
 type SubscriptionState struct {
 	SubscriptionID     string    `db:"subscription_id,key"`
+	Provider           string    `db:"provider"` // empty for an implicit one
 	UserID             string    `db:"user_id"`
 	ProductKey         string    `db:"product_key"`
 	Status             string    `db:"status"`

@@ -11,8 +11,9 @@ import "slices"
 func (s *State) writeLedger(p *Payment, by, again, now ledgerEvent, otherMonths bool) {
 	reversals := s.reversalsFor(p)
 	all := takenBy(reversals, p)
+	counting := slices.DeleteFunc(slices.Clone(reversals), func(r Reversal) bool { return !all.counts(&r) })
 	if len(reversals) > 0 {
-		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(reversals)
+		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(counting, p)
 		s.putPayment(p)
 	}
 	s.undoFormerGrants(p, now)
@@ -32,10 +33,11 @@ func (s *State) writeLedger(p *Payment, by, again, now ledgerEvent, otherMonths 
 	if granted < due {
 		s.grant(p, due-granted, by)
 	}
-	soFar := taken{paid: all.paid}
-	for _, reversal := range reversals {
+	soFar := newTaken(p)
+	soFar.paid, soFar.ofPayment = all.paid, all.ofPayment
+	for _, reversal := range counting {
 		soFar.add(reversal)
-		if step := soFar.of(due) - reversed; step > 0 {
+		if step := min(soFar.of(due), all.of(due)) - reversed; step > 0 {
 			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq, false})
 			reversed += step
 		}

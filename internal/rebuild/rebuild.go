@@ -15,6 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/pipeline"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -100,7 +101,7 @@ func (r *Rebuild) decode(ctx context.Context, at identity.Positions) pipeline.De
 				return to, err
 			}
 		}
-		event := events.Decode(m)
+		event := providers.Decode(m)
 		if r.Look != nil {
 			r.Look(m, event)
 		}

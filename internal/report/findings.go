@@ -106,6 +106,9 @@ func (f Findings) Verdict(v verify.Verdict) {
 	if v.Lost > 0 {
 		fmt.Fprintf(f.Out, "%s lost with an earlier log: a mark stands for each\n", page.Clause(v.Lost, "message", "was", "were"))
 	}
+	if v.Own > 0 {
+		fmt.Fprintf(f.Out, "%s of the shop itself, signed with the secret of its own events\n", page.Clause(v.Own, "message", "is", "are"))
+	}
 	if v.Pulled > 0 {
 		fmt.Fprintf(f.Out, "%s pulled from an API, without a signature%s\n", page.Clause(v.Pulled, "message", "was", "were"), notWrong(v))
 	}

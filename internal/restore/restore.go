@@ -146,13 +146,10 @@ func copyTo(ctx context.Context, to *eventlog.Restoration, from *archive.Archive
 func markLost(ctx context.Context, to *eventlog.Restoration, config Config) error {
 	for seq := to.Next(); seq <= config.LostUntil; seq++ {
 		id, body := events.Lost(seq)
-		event, err := events.Parse(body)
-		if err != nil {
-			return err
-		}
+		event := events.Event{Key: id}
 		mark := archive.Record{
 			Seq: seq, Partition: event.Partition(config.Stream.Partitions), StoredAt: time.Now(), Body: body,
-			Header: []events.Header{{Name: events.HeaderID, Value: id}, {Name: events.HeaderProvider, Value: events.DefaultProvider}},
+			Header: []events.Header{{Name: events.HeaderID, Value: id}, {Name: events.HeaderProvider, Value: events.OwnEvents}},
 		}
 		config.Progress("marked as lost", seq, config.LostUntil)
 		if err := to.Append(ctx, mark); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // BenchmarkTrim archives a log of EVENTS (200,000) events and trims it to a tenth. It prints what
@@ -168,11 +168,11 @@ func (g *generated) Head(context.Context) (archive.Head, error) {
 }
 
 func (g *generated) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	signer, customers := webhook.NewSecret("a secret of the benchmark"), testenv.Customers(10_000)
+	signer, customers := specification.NewSecret("a secret of the benchmark"), testenv.Customers(10_000)
 	stored := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for seq := from; seq <= until && ctx.Err() == nil; seq++ {
 		body := []byte(customers.Event(int(seq - 1)))
-		event, err := events.Parse(body)
+		event, err := specification.Parse(body)
 		if err != nil {
 			return err
 		}
@@ -183,7 +183,7 @@ func (g *generated) ReadRecords(ctx context.Context, from, until uint64, deliver
 				{Name: "Nats-Msg-Id", Value: event.ID},
 				{Name: "Payfold-Key", Value: signer.Fingerprint()},
 				{Name: "Payfold-Received-At", Value: at.Format(time.RFC3339Nano)},
-				{Name: "Payfold-Signature", Value: signer.Sign(body)},
+				{Name: "Payfold-Signature", Value: specification.Sign(signer, body)},
 			},
 		})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkFold(b *testing.B) {
 					b.StopTimer()
 					batch := make([]events.Event, batchSize)
 					for i := range batch {
-						batch[i] = events.Decode(events.Message{
+						batch[i] = providers.Decode(events.Message{
 							Seq: uint64(at + i + 1), Body: []byte(customers.Event(at + i)), ReceivedAt: time.Unix(1767348000, 0),
 						})
 					}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 // Each event of a batch names the same user, who has a row for each event before.
@@ -20,7 +21,7 @@ func TestWarmingTakesLittleMemoryWhateverTheRowsOfAUser(t *testing.T) {
 		batch := make([]events.Event, batchSize)
 		for i := range batch {
 			n := at + i + 1
-			batch[i] = events.Decode(events.Message{Seq: uint64(n), ReceivedAt: time.Unix(1767348000, 0), Body: fmt.Appendf(nil,
+			batch[i] = providers.Decode(events.Message{Provider: "provider", Seq: uint64(n), ReceivedAt: time.Unix(1767348000, 0), Body: fmt.Appendf(nil,
 				`{"id":"e%d","eventType":"subscription.active","object":{"id":"s%d","metadata":{"user_id":"u","kind":"subscription"}}}`, n, n)})
 		}
 		seen := <-cache.Seen([][]events.Event{batch})

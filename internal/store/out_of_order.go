@@ -26,7 +26,7 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 	var seqs []int64
 	var ids, users, subscriptions, payments []string // "" if it does not matter
 	for _, e := range state.Events.Inserted() {      // their ids are new
-		if projections.HasEffect(e.EventType) { // also an ignored event: it may have named the user of a subscription
+		if e.HasEffect() { // also an ignored event: it may have named the user of a subscription
 			seqs, ids, users = append(seqs, e.StreamSeq), append(ids, ""), append(users, e.UserID)
 			subscriptions, payments = append(subscriptions, e.SubscriptionID), append(payments, e.ProviderPaymentID)
 		}
@@ -38,7 +38,7 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 	if len(seqs) == 0 {
 		return
 	}
-	batch.Queue(recordOutOfOrderSQL, schema, seqs, tables.Texts(ids), tables.Texts(users), tables.Texts(subscriptions), tables.Texts(payments), projections.TypesWithEffect).
+	batch.Queue(recordOutOfOrderSQL, schema, seqs, tables.Texts(ids), tables.Texts(users), tables.Texts(subscriptions), tables.Texts(payments)).
 		Exec(func(tag pgconn.CommandTag) error { *recorded = int(tag.RowsAffected()); return nil })
 }
 

@@ -10,13 +10,13 @@ cross join lateral (
    where p.event_id = n.event_id and p.stream_seq > n.seq)
   union all
   (select p.stream_seq, 'user' from processed_event p
-   where p.user_id = n.user_id and p.stream_seq > n.seq and p.event_type = any($7) order by p.stream_seq limit 1)
+   where p.user_id = n.user_id and p.stream_seq > n.seq and p.action <> 'none' order by p.stream_seq limit 1)
   union all
   (select p.stream_seq, 'subscription' from processed_event p
-   where p.subscription_id = n.subscription_id and p.stream_seq > n.seq and p.event_type = any($7) order by p.stream_seq limit 1)
+   where p.subscription_id = n.subscription_id and p.stream_seq > n.seq and p.action <> 'none' order by p.stream_seq limit 1)
   union all
   (select p.stream_seq, 'payment' from processed_event p
-   where p.provider_payment_id = n.provider_payment_id and p.stream_seq > n.seq and p.event_type = any($7) order by p.stream_seq limit 1)
+   where p.provider_payment_id = n.provider_payment_id and p.stream_seq > n.seq and p.action <> 'none' order by p.stream_seq limit 1)
   order by stream_seq
   limit 1
 ) later

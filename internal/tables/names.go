@@ -1,9 +1,6 @@
 package tables
 
-import (
-	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/projections"
-)
+import "github.com/payfold/payfold/internal/events"
 
 // NameKind says what a name identifies.
 type NameKind int
@@ -47,17 +44,17 @@ func EachCacheName(e *events.Event, do func(name string)) {
 
 // eachRowName is EachName without the event's id, for the kinds that lookups have.
 func eachRowName(e *events.Event, do func(NameKind, string)) {
-	if !projections.HasEffect(e.Type) {
+	if !e.HasEffect() {
 		return
 	}
 	do(ofTransaction, e.Transaction)
 	do(ofOrder, e.Order)
-	if projections.IsReversal(e.Type) {
+	if e.Action != events.Payment && e.Action != events.Checkout && e.Action != events.Subscription {
 		return
 	}
 	do(OfSubscription, e.SubscriptionID)
 	do(OfUser, e.UserID)
-	if projections.StartsSubscription(e) {
+	if e.Action == events.Checkout {
 		do(OfWholeSubscription, e.SubscriptionID)
 	}
 }

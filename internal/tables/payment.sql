@@ -1,5 +1,6 @@
 create table payment (
   provider_payment_id text not null,
+  provider            text not null,
   order_id            text,
   subscription_id     text,
   user_id             text,

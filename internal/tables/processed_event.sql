@@ -1,7 +1,9 @@
 create table processed_event (
   event_id            text not null,
   stream_seq          bigint not null,
+  provider            text,
   event_type          text,
+  action              text not null check (action in ('payment', 'checkout', 'subscription', 'reversal', 'none')),
   kind                text,
   user_id             text,
   subscription_id     text,
@@ -11,5 +13,5 @@ create table processed_event (
   reason              text,
   occurred_at         timestamptz not null,
   received_at         timestamptz not null,
-  check ((reason is not null) = (outcome = 'rejected'))
+  check (outcome = 'ignored' and reason = 'unpaid' or (reason is not null) = (outcome = 'rejected'))
 )

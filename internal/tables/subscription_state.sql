@@ -1,5 +1,6 @@
 create table subscription_state (
   subscription_id      text not null,
+  provider             text,
   user_id              text,
   product_key          text,
   status               text not null,

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 func TestEventsOfCustomersAreOfAllKindsAndNameOlderPayments(t *testing.T) {
@@ -16,7 +17,7 @@ func TestEventsOfCustomersAreOfAllKindsAndNameOlderPayments(t *testing.T) {
 	for i := range count {
 		body := Customers(customers).Event(i)
 		size += len(body)
-		event := events.Decode(events.Message{Seq: uint64(i + 1), Body: []byte(body)})
+		event := providers.Decode(events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(body)})
 		require.False(t, event.Unreadable, body)
 		kind := event.Type + " " + event.Kind
 		kinds[kind]++

@@ -13,8 +13,8 @@ import (
 	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
-	"github.com/payfold/payfold/internal/webhook"
 )
 
 // Stream is the name of the stream in tests.
@@ -85,9 +85,9 @@ func (l *Log) Deliver(t testing.TB, bodies ...string) {
 // Delivery returns a delivery of a body by the default provider, without a signature.
 func Delivery(t testing.TB, body string) events.Delivery {
 	t.Helper()
-	event, err := events.Parse([]byte(body))
+	event, err := specification.Parse([]byte(body))
 	require.NoError(t, err)
-	return events.Delivery{Event: event, Body: []byte(body), Provider: events.DefaultProvider, ReceivedAt: time.Now()}
+	return events.Delivery{Event: event, Body: []byte(body), Provider: event.Provider, ReceivedAt: time.Now()}
 }
 
 // Append appends a delivery, and repeats that until the log confirms it, as a provider does. On a busy
@@ -111,20 +111,20 @@ const fillers = 64
 // order in the log can differ a little. event is called concurrently.
 func (l *Log) Fill(t testing.TB, event func(i int) string, count int, secret string) {
 	t.Helper()
-	signer := webhook.NewSecret(secret)
+	signer := specification.NewSecret(secret)
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(context.Background())
 	for range fillers {
 		group.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
 				body := []byte(event(i))
-				parsed, err := events.Parse(body)
+				parsed, err := specification.Parse(body)
 				if err != nil {
 					return err
 				}
 				if err := Append(ctx, l.Log, events.Delivery{
-					Event: parsed, Body: body, Provider: events.DefaultProvider,
-					Signature: signer.Sign(body), KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
+					Event: parsed, Body: body, Provider: parsed.Provider, Signature: specification.Sign(signer, body), KeyFingerprint: signer.Fingerprint(),
+					ReceivedAt: time.Now(),
 				}); err != nil {
 					return err
 				}

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // Provider delivers signed events as a payment provider does, and repeats deliveries that
@@ -29,7 +29,7 @@ func (p *Provider) Deliver(ctx context.Context, body string) (status int, answer
 		return 0, "", err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(webhook.SignatureHeader, webhook.NewSecret(p.Secret).Sign([]byte(body)))
+	request.Header.Set(specification.SignatureHeader, specification.Sign(specification.NewSecret(p.Secret), []byte(body)))
 	response, err := p.Client.Do(request)
 	if err != nil {
 		return 0, "", err

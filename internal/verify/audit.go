@@ -1,19 +1,13 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 )
-
-// Signer is a signing secret of the provider. It must be safe for concurrent use.
-type Signer interface {
-	// Signed reports whether signature is the secret's signature of body.
-	Signed(body []byte, signature string) bool
-	// Fingerprint identifies the secret in messages.
-	Fingerprint() string
-}
 
 // Fault is a message that differs from what ingest stored.
 type Fault struct {
@@ -23,14 +17,15 @@ type Fault struct {
 
 // audit inspects every message of a log. It is safe for concurrent use.
 type audit struct {
-	signers    []Signer
+	secrets    providers.Secrets
 	partitions int
-	strict     bool        // a message that no signer verifies is a fault
+	strict     bool        // a message that no secret verifies is a fault
 	found      func(Fault) // never called concurrently
 
 	mu           sync.Mutex
 	faults       int
 	signed       int // messages whose signature holds
+	own          int // those of them that are the shop's own events
 	pulled       int // messages without a signature that an API gave
 	unverifiable int
 	lost         int // marks, see events.Lost
@@ -46,6 +41,9 @@ func (a *audit) inspect(m events.Message, event events.Event) {
 		a.lost++
 	case verifiable:
 		a.signed++
+		if m.Provider == events.OwnEvents {
+			a.own++
+		}
 	case pulled(m):
 		a.pulled++
 		if a.strict {
@@ -66,13 +64,12 @@ func (a *audit) inspect(m events.Message, event events.Event) {
 // pulled reports whether nobody can have signed the message: the provider's API gave the event.
 func pulled(m events.Message) bool { return m.Source == events.SourcePulled && m.Signature == "" }
 
-// faultOf returns what is wrong with a message and its event. verifiable is false if no signer has
+// faultOf returns what is wrong with a message and its event. verifiable is false if no secret has
 // the fingerprint that the message names, and for a pulled message.
 func (a *audit) faultOf(m events.Message, event events.Event) (fault string, verifiable bool) {
 	switch {
 	case event.Unreadable:
-		_, why := m.Parse()
-		return fmt.Sprint("its body is not an event: ", why), true
+		return fmt.Sprint("its body is not an event: ", providers.WhyUnreadable(m)), true
 	case event.ID != m.ID:
 		return fmt.Sprintf("its message id is %q, its body has %q", m.ID, event.ID), true
 	case event.Partition(a.partitions) != m.Partition:
@@ -84,18 +81,12 @@ func (a *audit) faultOf(m events.Message, event events.Event) (fault string, ver
 	case m.Signature == "":
 		return "it has no signature", true
 	}
-	known := false
-	for _, signer := range a.signers {
-		named := signer.Fingerprint() == m.KeyFingerprint
-		known = known || named
-		if signer.Signed(m.Body, m.Signature) {
-			if !named {
-				return fmt.Sprintf("its signature holds, but under another key than the %q it names", m.KeyFingerprint), true
-			}
-			return "", true
-		}
-	}
-	if known {
+	switch err := a.secrets.Check(m); {
+	case err == nil:
+		return "", true
+	case errors.Is(err, providers.ErrOtherKey):
+		return fmt.Sprintf("its signature holds, but under another key than the %q it names", m.KeyFingerprint), true
+	case errors.Is(err, providers.ErrDoesNotMatch):
 		return "its signature does not hold", true
 	}
 	return "", false

@@ -2,40 +2,47 @@ package verify
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/providers"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 const partitionsOfLog = 8
 
 var (
-	signer  = webhook.NewSecret("whsec_0123456789abcdef")
-	retired = webhook.NewSecret("whsec_of_last_year")
-	unknown = webhook.NewSecret("whsec_nobody_has")
+	signer  = specification.NewSecret("whsec_0123456789abcdef")
+	retired = specification.NewSecret("whsec_of_last_year")
+	unknown = specification.NewSecret("whsec_nobody_has")
 )
 
 // signed is a message as ingest stores it.
-func signed(t *testing.T, secret webhook.Secret) events.Message {
+func signed(t *testing.T, secret providers.Secret) events.Message {
 	t.Helper()
 	body := []byte(`{"id":"e1","eventType":"checkout.completed","object":{"metadata":{"kind":"pro","user_id":"u1"}}}`)
-	event, err := events.Parse(body)
+	event, err := specification.Parse(body)
 	require.NoError(t, err)
 	return events.Message{
-		Seq: 7, Partition: event.Partition(partitionsOfLog), ID: "e1", Body: body,
-		Signature: secret.Sign(body), KeyFingerprint: secret.Fingerprint(),
+		Seq: 7, Partition: event.Partition(partitionsOfLog), ID: "e1", Body: body, Provider: "provider",
+		Signature: specification.Sign(secret, body), KeyFingerprint: secret.Fingerprint(),
 	}
 }
 
+// secretsOf are the secrets of the provider that signs.
+func secretsOf(secrets ...providers.Secret) providers.Secrets {
+	return providers.Secrets{"provider": secrets}
+}
+
 func judged(a *audit, m events.Message) (fault string, verifiable bool) {
-	return a.faultOf(m, events.Decode(m))
+	return a.faultOf(m, providers.Decode(m))
 }
 
 func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
 	t.Parallel()
-	a := audit{signers: []Signer{signer, retired}, partitions: partitionsOfLog}
+	a := audit{secrets: secretsOf(signer, retired), partitions: partitionsOfLog}
 	for name, c := range map[string]struct {
 		change func(*events.Message)
 		fault  string
@@ -47,7 +54,7 @@ func TestAMessageThatIngestDidNotStoreIsFound(t *testing.T) {
 		"another key":             {func(m *events.Message) { m.KeyFingerprint = retired.Fingerprint() }, "under another key"},
 		"an unknown key":          {func(m *events.Message) { m.KeyFingerprint = unknown.Fingerprint() }, "under another key"},
 		"another form":            {func(m *events.Message) { m.Form = 1 }, "its body is not an event: the body is stored in a form that this build cannot read"},
-		"another's signature":     {func(m *events.Message) { m.Signature = unknown.Sign(m.Body) }, "its signature does not hold"},
+		"another's signature":     {func(m *events.Message) { m.Signature = specification.Sign(unknown, m.Body) }, "its signature does not hold"},
 	} {
 		m := signed(t, signer)
 		c.change(&m)
@@ -72,13 +79,13 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 		"no header of a signature": {func(m *events.Message) { m.Signature, m.KeyFingerprint = "", "" }, 0, 1, 0},
 		"a mark": {func(m *events.Message) {
 			id, body := events.Lost(m.Seq)
-			*m = events.Message{Seq: m.Seq, ID: id, Body: body}
-			m.Partition = events.Decode(*m).Partition(partitionsOfLog)
+			*m = events.Message{Seq: m.Seq, Provider: events.OwnEvents, ID: id, Body: body}
+			m.Partition = providers.Decode(*m).Partition(partitionsOfLog)
 		}, 0, 0, 0},
 		"a mark of another sequence": {func(m *events.Message) {
 			id, body := events.Lost(m.Seq + 1)
-			*m = events.Message{Seq: m.Seq, ID: id, Body: body}
-			m.Partition = events.Decode(*m).Partition(partitionsOfLog)
+			*m = events.Message{Seq: m.Seq, Provider: events.OwnEvents, ID: id, Body: body}
+			m.Partition = providers.Decode(*m).Partition(partitionsOfLog)
 		}, 0, 1, 0},
 		"a key and no signature": {func(m *events.Message) { m.Signature = "" }, 0, 1, 0},
 		"pulled":                 {func(m *events.Message) { m.Source, m.Signature = events.SourcePulled, "" }, 0, 0, 1},
@@ -89,10 +96,10 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 	} {
 		for _, strict := range []bool{false, true} {
 			var found []Fault
-			a := audit{signers: []Signer{signer}, partitions: partitionsOfLog, strict: strict, found: func(f Fault) { found = append(found, f) }}
+			a := audit{secrets: secretsOf(signer), partitions: partitionsOfLog, strict: strict, found: func(f Fault) { found = append(found, f) }}
 			m := signed(t, signer)
 			c.change(&m)
-			a.inspect(m, events.Decode(m))
+			a.inspect(m, providers.Decode(m))
 			want := c.faults
 			if strict {
 				want += c.unverifiable + c.pulled
@@ -105,9 +112,28 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 	}
 }
 
+func TestTheShopsOwnEventsAreCountedAmongTheSignedOnes(t *testing.T) {
+	t.Parallel()
+	p := providers.Named(events.OwnEvents)
+	secret, err := p.NewSecret("of the shop")
+	require.NoError(t, err)
+	body := []byte(`{"id":"own_1","type":"payment","payment":"p1","user":"u1","kind":"one_time","credits":5}`)
+	own := events.Message{
+		Seq: 8, Provider: p.Name(), ID: "own_1", Body: body, KeyFingerprint: secret.Fingerprint(),
+		Signature: p.Sign(secret, "", body, time.Time{}).Get(p.SignatureHeader()),
+	}
+	own.Partition = providers.Decode(own).Partition(partitionsOfLog)
+	a := audit{secrets: secretsOf(signer), partitions: partitionsOfLog}
+	a.secrets[p.Name()] = []providers.Secret{secret}
+	for _, m := range []events.Message{own, signed(t, signer)} {
+		a.inspect(m, providers.Decode(m))
+	}
+	require.Equal(t, []int{2, 1, 0}, []int{a.signed, a.own, a.faults})
+}
+
 func TestAnyChangedBitOfBodyOrSignatureIsFound(t *testing.T) {
 	t.Parallel()
-	a := audit{signers: []Signer{signer}, partitions: partitionsOfLog}
+	a := audit{secrets: secretsOf(signer), partitions: partitionsOfLog}
 	good := signed(t, signer)
 	for i := range 8 * len(good.Body) {
 		m := good
@@ -126,8 +152,8 @@ func TestAnyChangedBitOfBodyOrSignatureIsFound(t *testing.T) {
 
 func TestASignatureHoldsUnderAnySecretThatIsGiven(t *testing.T) {
 	t.Parallel()
-	a := audit{signers: []Signer{signer, retired}, partitions: partitionsOfLog}
-	for _, secret := range []webhook.Secret{signer, retired} {
+	a := audit{secrets: secretsOf(signer, retired), partitions: partitionsOfLog}
+	for _, secret := range []providers.Secret{signer, retired} {
 		fault, verifiable := judged(&a, signed(t, secret))
 		require.Empty(t, fault)
 		require.True(t, verifiable)

@@ -8,6 +8,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/pipeline"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 )
 
@@ -46,7 +47,7 @@ func connectOnce(ctx context.Context, log rebuild.Log, from uint64, after, upto 
 		if m.Seq > upto[m.Partition] || after != nil && m.Seq <= after[m.Partition] {
 			return to, nil
 		}
-		return append(to, events.Decode(m)), nil
+		return append(to, providers.Decode(m)), nil
 	}
 	err = pipeline.ReadEvents(ctx, log, from, upto.Highest(), decode, func(some []events.Event) error {
 		for _, event := range some {

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -125,8 +124,7 @@ var eventsOfCustomers string
 // countOthers queues a query for the events of the customers that remain in the tables after remove. The log does not
 // have them, so a fold would take back what they gave: a restored log has marks in their place (events.Lost).
 func (c *customers) countOthers(batch *pgx.Batch, others *int64) {
-	reversals := slices.DeleteFunc(slices.Clone(projections.TypesWithEffect), func(eventType string) bool { return !projections.IsReversal(eventType) })
-	batch.Queue(eventsOfCustomers, c.named(tables.OfPayment), c.named(tables.OfUser), c.named(tables.OfSubscription), projections.TypesWithEffect, reversals).
+	batch.Queue(eventsOfCustomers, c.named(tables.OfPayment), c.named(tables.OfUser), c.named(tables.OfSubscription)).
 		QueryRow(func(row pgx.Row) error { return row.Scan(others) })
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -137,7 +138,7 @@ func (s *Settle) fetch(ctx context.Context, seqs []uint64) error {
 			if err != nil {
 				return err
 			}
-			event := events.Decode(m)
+			event := providers.Decode(m)
 			mu.Lock()
 			defer mu.Unlock()
 			s.events[seq] = event

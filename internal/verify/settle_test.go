@@ -10,6 +10,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -56,7 +57,7 @@ func (v *verified) applyOutOfOrder(ctx context.Context, t *testing.T) {
 			m, err := v.log.Message(ctx, seq)
 			require.NoError(t, err)
 			if m.Partition == partition {
-				batch = append(batch, events.Decode(m))
+				batch = append(batch, providers.Decode(m))
 			}
 		}
 		_, err := live.Apply(ctx, v.tables, fixture.AnyMode, batch, store.Advance{

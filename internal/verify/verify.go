@@ -13,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -24,8 +25,8 @@ type Verify struct {
 	Log      rebuild.Log
 	Tables   *store.Store
 	Rules    projections.Rules
-	Signers  []Signer
-	Strict   bool // a message that no signer verifies is a fault
+	Secrets  providers.Secrets
+	Strict   bool // a message that no secret verifies is a fault
 	Logger   *slog.Logger
 	Progress func(position, until uint64) // see rebuild.Rebuild
 
@@ -42,6 +43,7 @@ type Verdict struct {
 	Schema       string           `json:"schema"`
 	Position     uint64           `json:"position"`     // the newest message that the tables hold
 	Signed       int              `json:"signed"`       // messages whose signature holds
+	Own          int              `json:"own"`          // those of them that are the shop's own events
 	Pulled       int              `json:"pulled"`       // messages that an API gave, without a signature; with Strict these are faults, too
 	Faults       int              `json:"faults"`       // of messages
 	Lost         int              `json:"lost"`         // marks of messages that a restore could not bring back; no fault
@@ -111,7 +113,7 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 			frozen.Close()
 		}
 	}()
-	audit := &audit{signers: v.Signers, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
+	audit := &audit{secrets: v.Secrets, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
 	fold := rebuild.Rebuild{Log: v.Log, Store: v.scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect, Scratch: true}
 	fold.More = func(ctx context.Context) (_ identity.Positions, err error) {
 		if frozen, err = v.freeze(ctx); err != nil {
@@ -126,7 +128,7 @@ func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions iden
 		return err
 	}
 	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Highest()
-	verdict.Signed, verdict.Pulled = audit.signed, audit.pulled
+	verdict.Signed, verdict.Own, verdict.Pulled = audit.signed, audit.own, audit.pulled
 	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
 	definitions, err := frozen.Definitions(ctx, v.Rules)
 	if err != nil {

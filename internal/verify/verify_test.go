@@ -16,10 +16,10 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/network"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 	"github.com/payfold/payfold/internal/verify"
-	"github.com/payfold/payfold/internal/webhook"
 )
 
 const signedWith = "whsec_0123456789abcdef"
@@ -62,12 +62,8 @@ func setupVerifiedOf(t *testing.T, events int) (context.Context, *verified) {
 func (v *verified) verify(ctx context.Context, t *testing.T) (verify.Verdict, error) {
 	t.Helper()
 	v.faults, v.differences, v.definitions = nil, nil, nil
-	var signers []verify.Signer
-	for _, secret := range v.secrets {
-		signers = append(signers, webhook.NewSecret(secret))
-	}
 	verify := verify.Verify{
-		Log: v.log, Tables: v.tables, Rules: fixture.AnyMode, Signers: signers, Strict: v.strict, Logger: testenv.Logger(t),
+		Log: v.log, Tables: v.tables, Rules: fixture.AnyMode, Secrets: specification.Secrets(v.secrets...), Strict: v.strict, Logger: testenv.Logger(t),
 		Progress: func(_, _ uint64) {}, Fault: func(f verify.Fault) { v.faults = append(v.faults, f) },
 		Difference: func(d verify.Difference) { v.differences = append(v.differences, d) },
 		Definition: func(d verify.DefinitionDifference) { v.definitions = append(v.definitions, d) },
@@ -239,7 +235,7 @@ func (v *verified) whileFolded(ctx context.Context, t *testing.T, log rebuild.Lo
 	v.differences = nil
 	var once sync.Once
 	one := verify.Verify{
-		Log: log, Tables: v.tables, Rules: fixture.AnyMode, Signers: []verify.Signer{webhook.NewSecret(signedWith)}, Logger: testenv.Logger(t),
+		Log: log, Tables: v.tables, Rules: fixture.AnyMode, Secrets: specification.Secrets(signedWith), Logger: testenv.Logger(t),
 		Progress: func(position, until uint64) {
 			if position > 0 && position == until {
 				once.Do(hook)

@@ -2,13 +2,13 @@ package webhook
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
-)
 
-// Path is where deliveries arrive, with or without a trailing slash.
-const Path = "/api/payments/provider/webhook"
+	"github.com/payfold/payfold/internal/providers"
+)
 
 // answer is one possible answer to a delivery. Its name and reason are labels of the metrics.
 // docs/reference.md lists them.
@@ -27,7 +27,7 @@ func newProblem(name, reason string, status int, title, detail string) answer {
 }
 
 var (
-	notFound    = newProblem("not_found", "path", http.StatusNotFound, "Not found", "deliveries go to POST "+Path)
+	notFound    = newProblem("not_found", "path", http.StatusNotFound, "Not found", "deliveries go to POST /api/payments/NAME/webhook, where NAME is a provider whose secret is set")
 	wrongMethod = newProblem("wrong_method", "method", http.StatusMethodNotAllowed, "Method not allowed", "deliveries are POSTed")
 	notJSON     = newProblem(
 		"unsupported_media", "content_type", http.StatusUnsupportedMediaType, "Unsupported media type",
@@ -37,11 +37,10 @@ var (
 	tooLarge  = newProblem("too_large", "body_size", http.StatusRequestEntityTooLarge, "Body too large", "the body is larger than this endpoint accepts")
 	tooSlow   = newProblem("too_slow", "body_rate", http.StatusRequestTimeout, "Body too slow", "the body did not arrive in time")
 	truncated = newProblem("broken_off", "body_end", http.StatusBadRequest, "Body truncated", "the body ended before its announced length")
-	unsigned  = newProblem(
-		"unauthorized", "no_signature", http.StatusUnauthorized, "Signature not valid",
-		"provider-signature must be the hex HMAC-SHA256 of the raw body under this endpoint's secret",
-	)
+	unsigned  = newProblem("unauthorized", "no_signature", http.StatusUnauthorized, "Signature not valid", "")
+
 	wrongSignature = unsigned.because("signature")
+	wrongTime      = unsigned.because("timestamp")
 	malformed      = newProblem("malformed", "syntax", http.StatusBadRequest, "Not an event", "")
 	notConfirmed   = newProblem("unavailable", "log", http.StatusServiceUnavailable, "Not stored", "the event is not confirmed; send it again")
 	lateConfirmed  = notConfirmed.because("log_timeout")
@@ -52,8 +51,28 @@ var (
 )
 
 var answers = []answer{
-	notFound, wrongMethod, notJSON, encoded, tooLarge, tooSlow, truncated, unsigned, wrongSignature, malformed,
+	notFound, wrongMethod, notJSON, encoded, tooLarge, tooSlow, truncated, unsigned, wrongSignature, wrongTime, malformed,
 	notConfirmed, lateConfirmed, tooMany, tooManyBodies, accepted, duplicate,
+}
+
+// refusedSignature returns the answer to a delivery whose signature is not valid. It names the header that was expected,
+// and one of another provider if the delivery has that.
+func refusedSignature(p *providers.Provider, err error, header http.Header) answer {
+	expected := strings.ToLower(p.SignatureHeader())
+	a := wrongSignature
+	a.detail = "no signature in " + expected + " is that of the raw body under this endpoint's secret"
+	switch {
+	case errors.Is(err, providers.ErrTimestamp):
+		a = wrongTime
+		a.detail = "the signed time is more than five minutes from this server's"
+	case errors.Is(err, providers.ErrNoSignature):
+		a = unsigned
+		a.detail = "this path expects " + expected
+		if foreign := p.ForeignHeader(header); foreign != "" {
+			a.detail += "; the delivery has " + strings.ToLower(foreign)
+		}
+	}
+	return a
 }
 
 // because returns the same answer to the sender, for another reason.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // Their signatures are not verified yet.
@@ -47,8 +49,8 @@ func TestLargeBodiesShareBoundedMemory(t *testing.T) {
 
 func TestTheMemoryOfALargeBodyIsReleasedWithItsAnswer(t *testing.T) {
 	t.Parallel()
-	h := New(Config{MaxBodyBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}, nil)
-	r := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(strings.Repeat("x", 100_000)))
+	h := New(Config{Secrets: specification.Secrets("whsec_1"), MaxBodyBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}, nil)
+	r := httptest.NewRequest(http.MethodPost, specification.Path, strings.NewReader(strings.Repeat("x", 100_000)))
 	r.Header.Set("Content-Type", "application/json")
 	answer := httptest.NewRecorder()
 	h.ServeHTTP(answer, r)

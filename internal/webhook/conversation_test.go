@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
-	"github.com/payfold/payfold/internal/webhook"
 )
 
 // conversation is one raw connection.
@@ -45,7 +45,7 @@ func (c *conversation) say(format string, args ...any) {
 func (c *conversation) begin(signed, more string) {
 	c.t.Helper()
 	c.say("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: %s\r\n%s\r\n\r\n",
-		webhook.Path, sign(current, signed), more)
+		specification.Path, sign(current, signed), more)
 }
 
 func (c *conversation) answer() reply {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
@@ -21,7 +22,7 @@ type appender interface {
 
 // Config says which deliveries the handler accepts, and its limits.
 type Config struct {
-	Secrets        []Secret // the current one, and the previous one during a rotation
+	Secrets        providers.Secrets // a provider is served if it has any
 	MaxBodyBytes   int64
 	MaxInFlight    int
 	PublishTimeout time.Duration // how long to wait for the log's acknowledgement
@@ -35,8 +36,9 @@ type Config struct {
 type Handler struct {
 	Config
 	log        appender
-	slots      chan struct{} // one for each signed delivery that is being stored
-	bodyMemory *bodyMemory   // for bodies that are larger than firstRead
+	endpoints  map[string]*providers.Provider // by path
+	slots      chan struct{}                  // one for each signed delivery that is being stored
+	bodyMemory *bodyMemory                    // for bodies that are larger than firstRead
 	metrics    *metrics
 	recent     recent
 	failures   failures
@@ -48,8 +50,12 @@ func New(config Config, log appender) *Handler {
 		config.StallTimeout = defaultStallTimeout
 	}
 	metrics := newMetrics(config.Registerer)
+	endpoints := map[string]*providers.Provider{}
+	for name := range config.Secrets {
+		endpoints[providers.Named(name).Path()] = providers.Named(name)
+	}
 	return &Handler{
-		Config: config, log: log, slots: make(chan struct{}, config.MaxInFlight),
+		Config: config, log: log, endpoints: endpoints, slots: make(chan struct{}, config.MaxInFlight),
 		bodyMemory: newBodyMemory(maxBodyMemory, metrics.evictedBodies), metrics: metrics,
 	}
 }
@@ -71,7 +77,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve reads a delivery, checks its signature and stores it.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time) answer {
-	if problem := checkRequest(r); problem != nil {
+	provider, problem := h.checkRequest(r)
+	if problem != nil {
 		return *problem
 	}
 	conn := connectionOf(r.Context())
@@ -84,31 +91,28 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 		return *problem
 	}
 	received := time.Now()
-	signatures := r.Header.Values(SignatureHeader)
-	if len(signatures) == 0 {
-		return unsigned
-	}
-	signer, signature, ok := verify(body, signatures, h.Secrets)
-	if !ok {
-		return wrongSignature
+	signature, err := provider.Verify(r.Header, body, h.Secrets[provider.Name()], received)
+	if err != nil {
+		return refusedSignature(provider, err, r.Header)
 	}
 	if !conn.mayStayOpen() {
 		w.Header().Set("Connection", "close")
 	}
 	d := events.Delivery{
-		Body: body, Provider: events.DefaultProvider, Signature: signature, KeyFingerprint: signer.Fingerprint(), ReceivedAt: received,
+		Body: body, Provider: provider.Name(), Signature: signature.Text, Signed: signature.Signed,
+		KeyFingerprint: signature.KeyFingerprint, ReceivedAt: received,
 		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
 	}
 	span := h.startSpan(&d, began)
-	a := h.accept(r.Context(), d, span)
+	a := h.accept(r.Context(), provider, signature.EventID, d, span)
 	span.end(a)
 	return a
 }
 
-// accept stores a delivery whose signature is valid.
-func (h *Handler) accept(ctx context.Context, d events.Delivery, span *deliverySpan) answer {
+// accept stores a delivery whose signature is valid. id is the event's id if a header has it.
+func (h *Handler) accept(ctx context.Context, p *providers.Provider, id string, d events.Delivery, span *deliverySpan) answer {
 	var err error
-	if d.Event, err = events.Parse(d.Body); err != nil {
+	if d.Event, err = p.Parse(d.Body, id); err != nil {
 		problem := malformed
 		problem.detail = err.Error()
 		return problem
@@ -148,20 +152,21 @@ func (h *Handler) store(ctx context.Context, d events.Delivery, span *deliverySp
 	return isDuplicate, err
 }
 
-// checkRequest checks what is known before the body is read: path, method and headers. It returns
-// nil if they are right.
-func checkRequest(r *http.Request) *answer {
+// checkRequest checks what is known before the body is read: path, method and headers. It returns the provider of the
+// path, or the problem.
+func (h *Handler) checkRequest(r *http.Request) (*providers.Provider, *answer) {
+	provider := h.endpoints[strings.TrimSuffix(r.URL.Path, "/")]
 	switch {
-	case strings.TrimSuffix(r.URL.Path, "/") != Path:
-		return &notFound
+	case provider == nil:
+		return nil, &notFound
 	case r.Method != http.MethodPost:
-		return &wrongMethod
+		return nil, &wrongMethod
 	case !isJSON(r.Header.Get("Content-Type")):
-		return &notJSON
+		return nil, &notJSON
 	case !isIdentity(r.Header.Values("Content-Encoding")):
-		return &encoded
+		return nil, &encoded
 	}
-	return nil
+	return provider, nil
 }
 
 // newReservation returns an empty reservation, for a body that is larger than its first buffer. conn is

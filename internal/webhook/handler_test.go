@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 func requireProblem(t *testing.T, got reply, status int, title string) {
@@ -89,7 +89,7 @@ var problems = []struct {
 	{"object is an array", `{"id":"e","eventType":"t","object":[]}`, func(*request) {}, 400, notAnEvent},
 }
 
-func unsign(r *request) { r.header.Del(webhook.SignatureHeader) }
+func unsign(r *request) { r.header.Del(specification.SignatureHeader) }
 
 func TestEachFaultHasItsAnswerAndTheFirstFaultDecides(t *testing.T) {
 	t.Parallel()

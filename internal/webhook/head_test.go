@@ -6,35 +6,35 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 func TestATrailingSlashIsAcceptedAndNothingIsRedirected(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for path, status := range map[string]int{
-		webhook.Path:                       200,
-		webhook.Path + "/":                 200,
-		webhook.Path + "?from=provider":    200,
-		webhook.Path + "//":                404,
-		webhook.Path + "/x":                404,
-		webhook.Path + "/.":                404,
-		"/" + webhook.Path:                 404,
-		"/." + webhook.Path:                404,
-		"/x/.." + webhook.Path:             404,
-		"/api/payments/./provider/webhook": 404,
-		"/api/payments//provider/webhook":  404,
-		"/api/payments/provider":           404,
-		"/API/payments/provider/webhook":   404,
-		"/livez":                           404,
-		"/debug/pprof/":                    404,
-		"/":                                404,
-		webhook.Path + "/../webhook":       404,
-		webhook.Path + "%2f%2f":            404,
-		"/other?path=" + webhook.Path:      404,
-		"/other" + webhook.Path:            404,
-		webhook.Path[:len(webhook.Path)-1]: 404,
-		webhook.Path + "%00":               404,
+		specification.Path:                             200,
+		specification.Path + "/":                       200,
+		specification.Path + "?from=provider":          200,
+		specification.Path + "//":                      404,
+		specification.Path + "/x":                      404,
+		specification.Path + "/.":                      404,
+		"/" + specification.Path:                       404,
+		"/." + specification.Path:                      404,
+		"/x/.." + specification.Path:                   404,
+		"/api/payments/./provider/webhook":             404,
+		"/api/payments//provider/webhook":              404,
+		"/api/payments/provider":                       404,
+		"/API/payments/provider/webhook":               404,
+		"/livez":                                       404,
+		"/debug/pprof/":                                404,
+		"/":                                            404,
+		specification.Path + "/../webhook":             404,
+		specification.Path + "%2f%2f":                  404,
+		"/other?path=" + specification.Path:            404,
+		"/other" + specification.Path:                  404,
+		specification.Path[:len(specification.Path)-1]: 404,
+		specification.Path + "%00":                     404,
 	} {
 		r := delivery(event)
 		r.path = path

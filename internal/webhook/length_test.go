@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -41,7 +42,7 @@ func TestARefusedHeaderIsAnsweredWithoutReadingTheBody(t *testing.T) {
 	t.Parallel()
 	var read atomic.Int64
 	w := setup(t, count(&read), neverTimeOut)
-	for _, start := range []string{"PUT " + webhook.Path, "POST /x", "POST " + webhook.Path} {
+	for _, start := range []string{"PUT " + specification.Path, "POST /x", "POST " + specification.Path} {
 		c := w.dial()
 		c.say("%s HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n", start)
 		got := c.answer()
@@ -142,6 +143,6 @@ func TestTheServerBoundsTimeAndMemoryOfEveryRequest(t *testing.T) {
 	}
 	w := setup(t)
 	c := w.dial()
-	c.say("POST %s HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", webhook.Path, strings.Repeat("x", 32<<10))
+	c.say("POST %s HTTP/1.1\r\nHost: x\r\nX: %s\r\n\r\n", specification.Path, strings.Repeat("x", 32<<10))
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, c.answer().status)
 }

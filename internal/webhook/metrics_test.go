@@ -11,7 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/metrics"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // deliveries returns the counts of deliveries by answer and reason; those that are 0 are left out.
@@ -56,7 +56,7 @@ func TestDeliveriesAreCountedByAnswerAndReason(t *testing.T) {
 		{"unsupported_media/content_encoding", event, func(r *request) { r.header.Set("Content-Encoding", "gzip") }},
 		{"too_large/body_size", tooBig, func(*request) {}},
 		{"unauthorized/no_signature", event, unsign},
-		{"unauthorized/signature", event, func(r *request) { r.header.Set(webhook.SignatureHeader, sign(foreign, event)) }},
+		{"unauthorized/signature", event, func(r *request) { r.header.Set(specification.SignatureHeader, sign(foreign, event)) }},
 		{"malformed/syntax", "hello", func(*request) {}},
 	} {
 		r := delivery(c.body)
@@ -72,7 +72,7 @@ func TestDeliveriesAreCountedByAnswerAndReason(t *testing.T) {
 		case "payfold_webhook_delivery_duration_seconds":
 			require.EqualValues(t, len(want), family.GetMetric()[0].GetHistogram().GetSampleCount())
 		case "payfold_webhook_deliveries_total":
-			require.Len(t, family.GetMetric(), 16, "each answer has a value from the start")
+			require.Len(t, family.GetMetric(), 17, "each answer has a value from the start")
 		}
 	}
 	require.Zero(t, w.metric("payfold_webhook_in_flight"))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/metrics"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 // requireEnd reads the end of the connection.
@@ -90,7 +90,7 @@ func TestAContinueIsSentOnlyIfTheBodyIsRead(t *testing.T) {
 func TestInvalidHTTPIsAnsweredWithAProblemToo(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	post := "POST " + webhook.Path + " HTTP/1.1\r\n"
+	post := "POST " + specification.Path + " HTTP/1.1\r\n"
 	for name, row := range map[string]struct {
 		request string
 		status  int
@@ -134,7 +134,7 @@ func TestARefusedSenderGetsItsAnswerHoweverMuchItSends(t *testing.T) {
 			const much = 1 << 20
 			c := w.dial()
 			c.t = t
-			c.say("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+announce, webhook.Path, much)
+			c.say("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+announce, specification.Path, much)
 			c.say("%s", strings.Repeat("x", much))
 			got := c.answer()
 			require.GreaterOrEqual(t, got.status, 400)

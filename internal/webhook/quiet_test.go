@@ -11,7 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 func TestNeitherSecretNorSignatureNorBodyIsEverLogged(t *testing.T) {
@@ -37,7 +37,7 @@ func TestNeitherSecretNorSignatureNorBodyIsEverLogged(t *testing.T) {
 		signatures = append(signatures, sign(current, body))
 	}
 	forged := delivery(bodies[0])
-	forged.header.Set(webhook.SignatureHeader, signatures[0])
+	forged.header.Set(specification.SignatureHeader, signatures[0])
 	require.Equal(t, 401, w.send(forged).status)
 
 	for _, answer := range []string{"answer=unauthorized", "answer=malformed", "answer=too_large", "answer=unavailable", "event_id=e "} {

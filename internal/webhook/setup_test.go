@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/webhook"
 )
@@ -84,7 +85,7 @@ type world struct {
 
 func config(registry *prometheus.Registry) webhook.Config {
 	return webhook.Config{
-		Secrets:      []webhook.Secret{webhook.NewSecret(current), webhook.NewSecret(previous)},
+		Secrets:      specification.Secrets(current, previous),
 		MaxBodyBytes: limit, MaxInFlight: 64, PublishTimeout: wait.Timeout,
 		Logger: slog.New(slog.DiscardHandler), Registerer: registry,
 	}
@@ -134,8 +135,8 @@ type request struct {
 }
 
 func delivery(body string) *request {
-	return &request{method: http.MethodPost, path: webhook.Path, body: body, header: http.Header{
-		"Content-Type": {"application/json"}, webhook.SignatureHeader: {sign(current, body)},
+	return &request{method: http.MethodPost, path: specification.Path, body: body, header: http.Header{
+		"Content-Type": {"application/json"}, specification.SignatureHeader: {sign(current, body)},
 	}}
 }
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/testenv/wait"
-	"github.com/payfold/payfold/internal/webhook"
 )
 
-const unsignedHead = "POST " + webhook.Path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: 00\r\n"
+var unsignedHead = "POST " + specification.Path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: 00\r\n"
 
 // stranger opens a connection and sends text. The server may close it at any time.
 func (w *world) stranger(text string) net.Conn {

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
@@ -28,7 +29,7 @@ func (h *Handler) startSpan(d *events.Delivery, began time.Time) *deliverySpan {
 	}
 	ctx, span := h.Tracer.Start(traces.WithParent(context.Background(), d.TraceParent, d.TraceState), "delivery",
 		trace.WithTimestamp(began), trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(attribute.String("http.request.method", http.MethodPost), attribute.String("http.route", Path)))
+		trace.WithAttributes(attribute.String("http.request.method", http.MethodPost), attribute.String("http.route", providers.Named(d.Provider).Path())))
 	return &deliverySpan{h.Tracer, ctx, span}
 }
 

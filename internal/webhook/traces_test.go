@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/telemetry/traces"
 	"github.com/payfold/payfold/internal/testenv/collector"
-	"github.com/payfold/payfold/internal/webhook"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 const (
@@ -129,10 +129,10 @@ func TestRequestsWithoutAValidSignatureMakeNoSpan(t *testing.T) {
 	spans, recording := record(sdk.WithSampler(sdk.AlwaysSample()))
 	w := setup(t, recording)
 	forged := traced(event, sampled)
-	forged.header[webhook.SignatureHeader] = []string{sign(foreign, event)}
+	forged.header[specification.SignatureHeader] = []string{sign(foreign, event)}
 	require.Equal(t, 401, w.send(forged).status)
 	unsigned := traced(event, sampled)
-	delete(unsigned.header, webhook.SignatureHeader)
+	delete(unsigned.header, specification.SignatureHeader)
 	require.Equal(t, 401, w.send(unsigned).status)
 	elsewhere := traced(event, sampled)
 	elsewhere.path = "/"

@@ -14,10 +14,18 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // everySecret names each secret that is not required in a mode.
-var everySecret = values{
-	"secrets.providerSecretPrevious.name": "rotation", "secrets.providerSecretsRetired.name": "rotation",
+var everySecret = everyProvider().with(values{
+	"secrets.retiredSecrets.name": "rotation",
 	"secrets.awsCredentials.name": "store", "secrets.githubToken.name": "github", "secrets.otlpHeaders.name": "collector",
 	"secrets.consoleToken.name": "console", "secrets.consoleOIDCClientSecret.name": "console",
+})
+
+func everyProvider() values {
+	all := values{}
+	for _, name := range []string{"creem", "dodo", "lemonsqueezy", "paddle", "payfold", "polar", "provider", "stripe"} {
+		all["providers."+name+".secret.name"], all["providers."+name+".previous.name"] = "payfold", "rotation"
+	}
+	return all
 }
 
 // withConsole is the least that the console needs, withDrill that of the restore drill.

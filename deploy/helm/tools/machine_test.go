@@ -58,7 +58,7 @@ func (m machine) remove() {
 
 func (m machine) command(program string, args ...string) *exec.Cmd {
 	command := exec.Command(filepath.Join(m.bin, program), args...)
-	command.Env = append(os.Environ(), "DATA_DIR="+m.dir, "ADMIN_ADDR=127.0.0.1:0", "LOG_FORMAT=json", "PROVIDER_WEBHOOK_SECRET="+secretTexts["providerSecret"])
+	command.Env = append(os.Environ(), "DATA_DIR="+m.dir, "ADMIN_ADDR=127.0.0.1:0", "LOG_FORMAT=json", "PROVIDER_WEBHOOK_SECRET="+signingSecret)
 	return command
 }
 

@@ -53,7 +53,7 @@ func (v values) nested() map[string]any {
 var (
 	single = values{
 		"mode": "single", "image.repository": "payfold", "image.tag": "test",
-		"secrets.providerSecret.name": "payfold", "secrets.databaseURL.name": "payfold",
+		"providers.stripe.secret.name": "payfold", "secrets.databaseURL.name": "payfold",
 	}
 	cluster = single.with(values{
 		"mode": "cluster", "secrets.natsURLIngest.name": "payfold", "secrets.natsURLProjector.name": "payfold",

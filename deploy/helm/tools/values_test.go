@@ -19,7 +19,9 @@ func TestValuesThatCannotWorkAreRefusedWithTheReason(t *testing.T) {
 	for reason, given := range map[string]values{
 		"image.repository is missing: name the image":                                              single.with(values{"image.repository": ""}),
 		"image.tag is missing: name a tag, or an image.digest":                                     single.with(values{"image.tag": ""}),
-		"secrets.providerSecret.name is missing: name the Secret that has it":                      single.with(values{"secrets.providerSecret.name": ""}),
+		"no provider has a secret: name the Secret of yours":                                       single.with(values{"providers.stripe.secret.name": ""}),
+		"providers.polar.previous is named and providers.polar.secret is not":                      single.with(values{"providers.polar.previous.name": "rotation"}),
+		"at '/providers': additional properties 'other' not allowed":                               single.with(values{"providers.other.secret.name": "payfold"}),
 		"under the key database-url":                                                               single.with(values{"secrets.databaseURL.name": ""}),
 		"secrets.natsURLIngest.name is missing":                                                    cluster.with(values{"secrets.natsURLIngest.name": ""}),
 		"secrets.natsURLProjector.name is missing":                                                 cluster.with(values{"secrets.natsURLProjector.name": ""}),
@@ -38,7 +40,7 @@ func TestValuesThatCannotWorkAreRefusedWithTheReason(t *testing.T) {
 		"ingress.host is missing":                                                                  single.with(values{"ingress.enabled": true}),
 		"monitoring.prometheusRule.without: there is no alert Payfold":                             single.with(values{"monitoring.prometheusRule.without": []any{"Payfold"}}),
 		"additional properties 'replicas' not allowed":                                             single.with(values{"replicas": 2}),
-		"additional properties 'value' not allowed":                                                single.with(values{"secrets.providerSecret.value": "whsec_1"}),
+		"additional properties 'value' not allowed":                                                single.with(values{"providers.stripe.secret.value": "whsec_1"}),
 		"at '/config': additional properties 'DATABASE_URL' not allowed":                           single.with(values{"config.DATABASE_URL": "postgres://a:b@c/d"}),
 		"at '/ingest/config': additional properties 'PROVIDER_WEBHOOK_SECRET' not allowed":         single.with(values{"ingest.config.PROVIDER_WEBHOOK_SECRET": "whsec_1"}),
 		"at '/projector/config': additional properties 'INVITE_GITHUB_TOKEN' not allowed":          single.with(values{"projector.config.INVITE_GITHUB_TOKEN": "ghp_1"}),
@@ -64,8 +66,8 @@ func TestValuesThatCannotWorkAreRefusedWithTheReason(t *testing.T) {
 func TestAllFaultsOfTheValuesAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := render(loadChart(t), values{})
-	for _, reason := range []string{"image.repository", "image.tag", "secrets.providerSecret.name", "secrets.databaseURL.name"} {
-		require.ErrorContains(t, err, reason+" is missing")
+	for _, reason := range []string{"image.repository is missing", "image.tag is missing", "no provider has a secret", "secrets.databaseURL.name is missing"} {
+		require.ErrorContains(t, err, reason)
 	}
 }
 
@@ -80,20 +82,12 @@ func TestANameThatNoServiceCanHaveIsRefused(t *testing.T) {
 // notOffered are variables of the documents that no value of the chart sets, with the reason.
 var notOffered = map[string]string{
 	"NATS_URL": "the chart mounts NATS_URL_FILE", "DATABASE_URL": "the chart mounts DATABASE_URL_FILE",
-	"PROVIDER_WEBHOOK_SECRET":     "the chart mounts PROVIDER_WEBHOOK_SECRET_FILE",
-	"CREEM_WEBHOOK_SECRET":        "no value mounts a file for it",
-	"STRIPE_WEBHOOK_SECRET":       "no value mounts a file for it",
-	"PADDLE_WEBHOOK_SECRET":       "no value mounts a file for it",
-	"POLAR_WEBHOOK_SECRET":        "no value mounts a file for it",
-	"DODO_WEBHOOK_SECRET":         "no value mounts a file for it",
-	"LEMONSQUEEZY_WEBHOOK_SECRET": "no value mounts a file for it",
-	"PAYFOLD_EVENT_SECRET":        "no value mounts a file for it",
-	"INVITE_GITHUB_TOKEN":         "the chart mounts INVITE_GITHUB_TOKEN_FILE",
-	"CONSOLE_TOKEN":               "the chart mounts CONSOLE_TOKEN_FILE",
-	"CONSOLE_OIDC_CLIENT_SECRET":  "the chart mounts CONSOLE_OIDC_CLIENT_SECRET_FILE",
-	"PORT":                        "the chart sets LISTEN_ADDR",
-	"EMBEDDED_NATS_ADDR":          "projectors are in the pod of the embedded log",
-	"CHECKPOINT_VERIFIER_KEY":     "of commands alone", "CHECKPOINT_VERIFIER_KEY_FILE": "of commands alone",
+	"INVITE_GITHUB_TOKEN":        "the chart mounts INVITE_GITHUB_TOKEN_FILE",
+	"CONSOLE_TOKEN":              "the chart mounts CONSOLE_TOKEN_FILE",
+	"CONSOLE_OIDC_CLIENT_SECRET": "the chart mounts CONSOLE_OIDC_CLIENT_SECRET_FILE",
+	"PORT":                       "the chart sets LISTEN_ADDR",
+	"EMBEDDED_NATS_ADDR":         "projectors are in the pod of the embedded log",
+	"CHECKPOINT_VERIFIER_KEY":    "of commands alone", "CHECKPOINT_VERIFIER_KEY_FILE": "of commands alone",
 	"CHECKPOINT_KEY_FILE":                   "of a command alone; the key belongs elsewhere",
 	"OTEL_EXPORTER_OTLP_CERTIFICATE":        "trustedCertificates has it",
 	"OTEL_EXPORTER_OTLP_CLIENT_KEY":         "no value mounts a file for it",
@@ -132,7 +126,14 @@ func documentedVariables(t *testing.T) map[string]bool {
 	for _, section := range strings.Split(string(text), "\n## ") {
 		title, body, _ := strings.Cut(section, "\n")
 		switch title {
-		case "Both programs", "Signing secrets", "ingest", "projector", "The console", "Traces":
+		case "Signing secrets": // the chart mounts files
+			require.Contains(t, body, "`…_PREVIOUS`, `…_FILE`, `…_PREVIOUS_FILE`")
+			for _, name := range variable.FindAllStringSubmatch(body, -1) {
+				if strings.HasSuffix(name[1], "_SECRET") {
+					names[name[1]+"_FILE"], names[name[1]+"_PREVIOUS_FILE"] = true, true
+				}
+			}
+		case "Both programs", "ingest", "projector", "The console", "Traces":
 			for _, line := range strings.Split(body, "\n") {
 				cells := strings.Split(line, "|")
 				if len(cells) < 4 {
@@ -154,8 +155,6 @@ func documentedVariables(t *testing.T) map[string]bool {
 		require.Contains(t, string(text), name)
 		names[name] = true
 	}
-	require.Contains(t, string(text), "`…_PREVIOUS`, `…_FILE`, `…_PREVIOUS_FILE`") // of each signing secret
-	names["PROVIDER_WEBHOOK_SECRET_FILE"], names["PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE"] = true, true
 	require.Greater(t, len(names), 50)
 	return names
 }

@@ -99,24 +99,23 @@ block() {
 		on { commands = commands $0 "\n" }
 		END { exit !found }' docs/install.md
 }
-function_payfold=$(block 'payfold() {' | sed -n '/^payfold() {/,/^}/p')
-
 echo 'the commands of docs/install.md'
 boot
 {
 	cat deploy/packages/test/checks.sh
 	block 'apt-get install -y postgresql'
-	echo 'not_running; status_says ingest CREDENTIALS'
+	echo 'not_running; status_says ingest "no signing secret is set"'
 	echo '{'
-	block webhook-secret
+	block 'read -rs'
 	echo "} <<<'whsec_a_secret_of_the_test'"
 	block createdb
 	block 'systemctl enable'
 	echo 'unseen_by_others; kills; wrong_settings'
 	block 'apt-get install -y caddy' | sed 's/^pay.shop.example {/&\n\ttls internal/'
 	echo 'trust_caddy'
-	block 'ingest send --url'
 	block 'payfold() {'
+	block 'ingest send --url'
+	block 'payfold projector status'
 	echo 'secret_is_unseen'
 	echo 'self_signed; systemctl stop caddy'
 	block 'apt-get install -y nginx'
@@ -140,7 +139,7 @@ stop
 boot
 {
 	cat deploy/packages/test/checks.sh
-	echo "$function_payfold"
+	block 'payfold() {'
 	echo 'active; credits; payfold projector verify'
 	block 'ingest send --url'
 	echo 'removed'

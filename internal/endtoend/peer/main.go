@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/specification"
 	"github.com/payfold/payfold/internal/webhook"
 )
 
@@ -80,7 +81,7 @@ func (discard) Append(context.Context, events.Delivery) (bool, error) { return f
 func withHandler(secret string, log appender) *http.Server {
 	logger := slog.New(slog.DiscardHandler)
 	return webhook.NewServer(webhook.New(webhook.Config{
-		Secrets: []webhook.Secret{webhook.NewSecret(secret)}, MaxBodyBytes: 512 << 10, MaxInFlight: 1024,
+		Secrets: specification.Secrets(secret), MaxBodyBytes: 512 << 10, MaxInFlight: 1024,
 		PublishTimeout: 4500 * time.Millisecond, Logger: logger, Registerer: prometheus.NewRegistry(),
 	}, log), logger)
 }
@@ -114,7 +115,7 @@ func receive(r *http.Request, pool *pgxpool.Pool, secret string) (int, map[strin
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
-	signature := r.Header.Get(webhook.SignatureHeader)
+	signature := r.Header.Get(specification.SignatureHeader)
 	if sent, err := hex.DecodeString(signature); err != nil || !hmac.Equal(sent, mac.Sum(nil)) {
 		return http.StatusUnauthorized, nil
 	}

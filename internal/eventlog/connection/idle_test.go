@@ -80,7 +80,7 @@ func TestAWriteToAServerThatReadsNothingEndsAfterTheSilence(t *testing.T) {
 		accepted <- conn // from now on it reads nothing
 	}()
 	conn, err := connection.Open("nats://"+server.Addr().String(), func() {}, slog.New(slog.DiscardHandler),
-		connection.Dial(&net.Dialer{}, 200*time.Millisecond))
+		connection.Dial(&net.Dialer{}, 5*time.Second)) // on a busy machine, the handshake can take longer than an instant
 	require.NoError(t, err)
 	defer conn.Close()
 	defer (<-accepted).Close()

@@ -3,12 +3,12 @@ package browse
 import "github.com/payfold/payfold/internal/projections"
 
 const (
-	sendWhatIsMissing = " For a buyer who waits, send an event that you sign yourself, with a new id, the payment's transaction (or, if it has none," +
-		" its order), and kind, credits and user_id of the purchase in its metadata; with a catalogue also the product, and with PROVIDER_MODE the mode: ingest send FILE." +
+	sendWhatIsMissing = " For a buyer who waits, send an event of your own: with a new id, the type payment, the user, the payment's transaction as payment" +
+		" (or, if it has none, its order as order), and the product of the catalogue; without a catalogue kind and credits: ingest send --provider payfold FILE." +
 		" Sending the same event again changes nothing."
 	sendReversal = "Look at the body of one of the events, and at the refund or dispute in the provider's dashboard. It has taken nothing back here." +
-		" To take it back, send an event that you sign yourself, of the same type, with a new id. Its object has the payment's transaction (or, if it has" +
-		" none, its order), and as refund_amount what was taken back (without it: the whole payment): ingest send FILE. Sending the same event again changes nothing."
+		" To take it back, send an event of your own: with a new id, the type reversal, the payment's transaction as payment (or, if it has none, its order as order)," +
+		" and as amount what was taken back (without it: the whole payment): ingest send --provider payfold FILE. Sending the same event again changes nothing."
 	thenRebuild = ", then: projector rebuild --promote. The old events count then."
 )
 
@@ -32,11 +32,11 @@ var adviceByReason = map[projections.Reason]string{
 		" Then delete the event's row in payfold.quarantined_event, and: projector rebuild --promote. If nobody changed anything, report it: it is a fault of payfold.",
 }
 
-// advice says what to do about the rejected events of a reason and a type.
-func advice(reason, eventType string) string {
+// advice says what to do about the rejected events of a reason. reverses: they are reversals.
+func advice(reason string, reverses bool) string {
 	text, known := adviceByReason[projections.Reason(reason)]
 	switch {
-	case projections.IsReversal(eventType): // a quarantined event has no type
+	case reverses:
 		return sendReversal
 	case known:
 		return text

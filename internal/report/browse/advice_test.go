@@ -1,12 +1,15 @@
 package browse
 
 import (
-	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -15,20 +18,19 @@ func TestAnEventThatSaysWhatTheAdviceAsksForIsUsed(t *testing.T) {
 	t.Parallel()
 	rules := fixture.Sold
 	rules.Mode = projections.ModeLive
-	sent := func(object, metadata string) string {
-		_, state := fixture.OneFold(t, rules, []string{
+	sent := func(fields string) string {
+		all := foldAdvised(rules,
 			`{"id":"e1","eventType":"checkout.completed","object":{"mode":"prod","transaction":"t1","product":"pack","metadata":{"user_id":"u1\u0000"}}}`,
-			fmt.Sprintf(`{"id":"manual_1","eventType":"checkout.completed","object":{%s"provider_payment_id":"t1","metadata":{%s"kind":"one_time","user_id":"u1","credits":25}}}`, object, metadata),
-		})
-		all := state.Events.Inserted()
+			`{"id":"manual_1","type":"payment",`+fields+`"payment":"t1"}`,
+		).Events.Inserted()
 		require.Equal(t, string(projections.InvalidText), all[0].Reason)
 		return all[1].Outcome + all[1].Reason
 	}
-	const mode, product = `"mode":"prod",`, `"product_key":"pack",`
-	require.Equal(t, "rejectedwrong_mode", sent("", product))
-	require.Equal(t, "rejectedunknown_product", sent(mode, ""))
-	require.Equal(t, "applied", sent(mode, product))
-	for _, word := range []string{"mode", "product"} {
+	const user, product = `"user":"u1",`, `"product":"pack",`
+	require.Equal(t, "rejectedmissing_user", sent(`"kind":"one_time",`+product))
+	require.Equal(t, "rejectedunknown_product", sent(`"kind":"one_time",`+user))
+	require.Equal(t, "applied", sent(user+product))
+	for _, word := range []string{"the user", "the product", "kind and credits"} {
 		require.Contains(t, sendWhatIsMissing, word)
 	}
 }
@@ -36,30 +38,44 @@ func TestAnEventThatSaysWhatTheAdviceAsksForIsUsed(t *testing.T) {
 func TestAReversalThatSaysWhatTheAdviceAsksForTakesBack(t *testing.T) {
 	t.Parallel()
 	for _, eventType := range []string{"refund.created", "dispute.created"} {
-		_, state := fixture.OneFold(t, fixture.AnyMode, []string{
+		state := foldAdvised(fixture.AnyMode,
 			`{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","amount":1000,"metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
-			fmt.Sprintf(`{"id":"e2","eventType":%q,"object":{"transaction":"t1","refund_amount":"lots"}}`, eventType),
-			fmt.Sprintf(`{"id":"manual_1","eventType":%q,"object":{"transaction":"t1","refund_amount":500}}`, eventType),
-		})
+			`{"id":"e2","eventType":"`+eventType+`","object":{"transaction":"t1","refund_amount":"lots"}}`,
+			`{"id":"manual_1","type":"reversal","payment":"t1","amount":500}`,
+		)
 		require.Equal(t, string(projections.OutOfRange), state.Events.Inserted()[1].Reason)
 		credits, _ := state.Credits.Get("u1")
 		require.EqualValues(t, 50, credits.Reversed)
-		require.Equal(t, sendReversal, advice(string(projections.OutOfRange), eventType))
 	}
-	require.Contains(t, advice(string(projections.OutOfRange), "checkout.completed"), sendWhatIsMissing)
+	require.Equal(t, sendReversal, advice(string(projections.OutOfRange), true))
+	require.Contains(t, advice(string(projections.OutOfRange), false), sendWhatIsMissing)
 }
 
 // If the order were sent as the transaction, the event that brings the real one would be about another payment.
 func TestTheAdviceAboutAPaymentThatHasOnlyAnOrderLeavesItsTransactionOpen(t *testing.T) {
 	t.Parallel()
-	_, state := fixture.OneFold(t, fixture.AnyMode, []string{
+	state := foldAdvised(fixture.AnyMode,
 		`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
-		`{"id":"manual_1","eventType":"refund.created","object":{"order":"o1"}}`,
+		`{"id":"manual_1","type":"reversal","order":"o1"}`,
 		`{"id":"e3","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1"},"metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
-	})
+	)
 	credits, _ := state.Credits.Get("u1")
 	require.EqualValues(t, 100, credits.Granted)
 	for _, text := range []string{sendWhatIsMissing, sendReversal} {
-		require.Contains(t, text, "the payment's transaction (or, if it has none, its order)")
+		require.Contains(t, text, "the payment's transaction as payment (or, if it has none, its order as order)")
 	}
+}
+
+// foldAdvised folds bodies of the provider, and events of the shop's own.
+func foldAdvised(rules projections.Rules, bodies ...string) *projections.State {
+	state := projections.NewState()
+	for i, body := range bodies {
+		provider := events.OwnEvents
+		if strings.Contains(body, "eventType") {
+			provider = "provider"
+		}
+		m := events.Message{Provider: provider, Seq: uint64(i + 1), Body: []byte(body), ReceivedAt: time.Unix(1767348000, 0)}
+		rules.Fold(state, providers.Decode(m))
+	}
+	return state
 }

@@ -78,8 +78,8 @@ func TestNewEventsDoNotDisturbThePages(t *testing.T) {
 
 // fill adds events of which every nth is rejected, after those that the tables have.
 func fill(ctx context.Context, t require.TestingT, s *store.Store, from, to, nth int) {
-	_, err := s.Pool().Exec(ctx, `insert into processed_event (event_id, stream_seq, event_type, user_id, outcome, reason, occurred_at, received_at)
-		select 'f' || i, i, 'x', 'u1', case when i % $3 = 0 then 'rejected' else 'ignored' end, case when i % $3 = 0 then 'missing_user' end,
+	_, err := s.Pool().Exec(ctx, `insert into processed_event (event_id, stream_seq, event_type, action, user_id, outcome, reason, occurred_at, received_at)
+		select 'f' || i, i, 'x', 'payment', 'u1', case when i % $3 = 0 then 'rejected' else 'ignored' end, case when i % $3 = 0 then 'missing_user' end,
 		$4::timestamptz, $4::timestamptz + (i - 1) * interval '1 minute' from generate_series($1::int, $2::int) i`, from, to, nth, received)
 	require.NoError(t, err)
 }
@@ -139,8 +139,8 @@ func TestPagesAreTheWholeList(t *testing.T) {
 		for i := range length { // the log's clock is off by up to the slack
 			off := time.Duration(rapid.IntRange(-5, 4).Draw(t, "off")) * time.Minute
 			seq := int64(i + 1 + i/7*5)
-			_, err := s.Pool().Exec(ctx, `insert into processed_event (event_id, stream_seq, event_type, user_id, provider_payment_id, outcome, occurred_at, received_at)
-				values ($1, $2, $3, $4, $5, $6, $7, $7)`, fmt.Sprint("e", seq), seq, rapid.SampledFrom([]string{"a.x", "a.y", "b"}).Draw(t, "type"),
+			_, err := s.Pool().Exec(ctx, `insert into processed_event (event_id, stream_seq, event_type, action, user_id, provider_payment_id, outcome, occurred_at, received_at)
+				values ($1, $2, $3, 'payment', $4, $5, $6, $7, $7)`, fmt.Sprint("e", seq), seq, rapid.SampledFrom([]string{"a.x", "a.y", "b"}).Draw(t, "type"),
 				rapid.SampledFrom([]string{"u1", "u2"}).Draw(t, "user"), rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "payment"),
 				rapid.SampledFrom([]string{"applied", "ignored"}).Draw(t, "outcome"), receivedAt(seq).Add(off))
 			require.NoError(t, err)

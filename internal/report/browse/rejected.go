@@ -70,12 +70,13 @@ func rejectedGroups(ctx context.Context, tx pgx.Tx, counts map[group]groupCount)
 			continue
 		}
 		g := RejectedGroup{
-			Reason: of.reason, Type: of.eventType, Meaning: explain.Meaning(of.reason), Advice: advice(of.reason, of.eventType),
+			Reason: of.reason, Type: of.eventType, Meaning: explain.Meaning(of.reason),
 			Events: count.events, Oldest: bySeq[count.oldest],
 		}
 		for _, seq := range count.newest {
 			g.Newest = append(g.Newest, bySeq[seq])
 		}
+		g.Advice = advice(of.reason, len(g.Newest) > 0 && g.Newest[0].IsReversal())
 		groups = append(groups, g)
 	}
 	slices.SortFunc(groups, func(a, b RejectedGroup) int { return cmp.Compare(b.Newest[0].StreamSeq, a.Newest[0].StreamSeq) })

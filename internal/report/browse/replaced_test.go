@@ -10,6 +10,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -79,7 +80,7 @@ func TestRejectedEventsAreThoseThatSettleLeaves(t *testing.T) {
 	for _, seq := range []uint64{2, 1} {
 		message, err := log.Message(ctx, seq)
 		require.NoError(t, err)
-		apply(fixture.From(message.Partition, 0), events.Decode(message))
+		apply(fixture.From(message.Partition, 0), providers.Decode(message))
 		delete(others, message.Partition)
 	}
 	apply(others)

@@ -1,4 +1,4 @@
--- every reversal that counts, with the payment that it takes back; those of one payment are together, in the
+-- every event of a reversal, with the payment that it takes back; those of one payment are together, in the
 -- order of the log. A union, because with both names in one condition Postgres would look up each reversal
 -- in the index
 with named as (
@@ -10,8 +10,7 @@ with named as (
   from payment
   where refunded_amount is not null and merged_id is not null
 )
-select p.provider_payment_id, p.amount, coalesce(p.currency, ''), coalesce(p.kind, ''), r.amount, r.paid, r.cumulative, r.occurred_at
+select p.provider_payment_id, p.amount, coalesce(p.currency, ''), coalesce(p.kind, ''), r.event_id, r.reversal_id, r.status, r.amount, r.total, r.paid, r.occurred_at
 from named p
 join reversal r on r.provider_payment_id = p.name
-where r.status is null or r.status = 'succeeded'
 order by p.provider_payment_id, r.stream_seq

@@ -119,8 +119,8 @@ func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
 	const day = 24 * time.Hour
 	today := time.Now().UTC().Truncate(day)
 	for i := range 5 {
-		_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
-			values ($1, 'pro', 100, 'EUR', 'e', now(), 1, false, $2, 16)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
+		_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, provider, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
+			values ($1, 'provider', 'pro', 100, 'EUR', 'e', now(), 1, false, $2, 16)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
 		require.NoError(t, err)
 	}
 	c := counter(ctx, t)
@@ -198,8 +198,8 @@ func revenueFault(ctx context.Context, t *testing.T, s *store.Store) (fault stri
 func TestRevenueBeyond64BitsIsExact(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
-		select 'p' || i, 'pro', 9223372036854775807, 'IRR', 'e', now(), i, false, '2021-01-01', 16 from generate_series(1, 3) i`)
+	_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, provider, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
+		select 'p' || i, 'provider', 'pro', 9223372036854775807, 'IRR', 'e', now(), i, false, '2021-01-01', 16 from generate_series(1, 3) i`)
 	require.NoError(t, err)
 	days := revenueOf(ctx, t, s)
 	require.Len(t, days, 1)

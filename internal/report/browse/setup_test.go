@@ -11,6 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
@@ -38,7 +39,7 @@ func apply(ctx context.Context, t *testing.T, s *store.Store, after uint64, bodi
 	var batch []events.Event
 	for i, body := range bodies {
 		seq := after + uint64(i) + 1
-		batch = append(batch, events.Decode(events.Message{Seq: seq, Body: []byte(body), ReceivedAt: receivedAt(int64(seq))}))
+		batch = append(batch, providers.Decode(events.Message{Provider: "provider", Seq: seq, Body: []byte(body), ReceivedAt: receivedAt(int64(seq))}))
 	}
 	from := map[int]uint64{}
 	for partition := range fixture.Partitions {

@@ -62,7 +62,7 @@ func (a *SubscriptionAnswer) read(ctx context.Context, tx pgx.Tx, limit int) err
 // Payments are found by their events because they have no index by user.
 const (
 	implicitEvents = `user_id = $1 and subscription_id is null and kind = 'subscription'
-		and event_type not in ('refund.created', 'dispute.created')`
+		and action <> 'reversal'`
 	implicitPayments = `subscription_id is null and user_id = $1 and kind = 'subscription' and provider_payment_id in (
 		select provider_payment_id from processed_event where user_id = $1 and subscription_id is null and kind = 'subscription')`
 )

@@ -43,7 +43,7 @@ func TestCreditsThatAreGrantedAnewAreExplained(t *testing.T) {
 // The second checkout changes what the subscription sells. The credits are granted anew under the event of the payment.
 func TestACheckoutThatChangesAGrantOfItsSubscriptionSaysSo(t *testing.T) {
 	t.Parallel()
-	const claimsNothing = "It set the subscription's state. It claimed no payment itself; the subscription.paid event of its payment is the claim."
+	const claimsNothing = "It set the subscription's state. It claimed no payment itself; another event says that the payment arrived."
 	said := soldSentences(t,
 		`{"id":"e1","eventType":"subscription.paid","created_at":1767250000000,"object":{"subscription":"s1","transaction":"t1","metadata":{"user_id":"u1"}}}`,
 		`{"id":"e2","eventType":"checkout.completed","created_at":1767260000000,"object":{"subscription":"s1","order":"o1","metadata":{"key":"yearly","user_id":"u1"}}}`,

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/golden"
+	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
@@ -35,7 +35,7 @@ func TestEachEventOfAMonthIsExplained(t *testing.T) {
 	ctx, shop := fixture.NewFolded(t, len(bodies), bodies...)
 	explained := map[string]bool{}
 	for _, body := range bodies {
-		event, err := events.Parse([]byte(body))
+		event, err := specification.Parse([]byte(body))
 		require.NoError(t, err)
 		if explained[event.ID] {
 			continue

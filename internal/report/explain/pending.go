@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -45,7 +45,7 @@ func ReadPending(ctx context.Context, log Log, database *store.Store, seq uint64
 	if err != nil {
 		return Pending{}, err
 	}
-	event := events.Decode(message)
+	event := providers.Decode(message)
 	return Pending{seq, event.ID, event.Type, event.OccurredAt, event.ReceivedAt, message.Partition}, nil
 }
 

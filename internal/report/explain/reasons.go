@@ -52,7 +52,7 @@ func rejected(e projections.ProcessedEvent, rows related) string {
 		return text + fmt.Sprintf(" A later event brought what it lacked. Then its payment was claimed for user %s.", page.Name(p.UserID)) + wrote
 	case wrote != "":
 		text += " But what it says of the names of its payment, and of its subscription, counts." + wrote
-	case !named || projections.IsReversal(e.EventType):
+	case !named || e.IsReversal():
 		return text + " It changed nothing."
 	default:
 		text += " It claimed and granted nothing."
@@ -60,7 +60,7 @@ func rejected(e projections.ProcessedEvent, rows related) string {
 	switch {
 	case reason == projections.PaymentConflict:
 		return text + fmt.Sprintf(" (%s claimed it for user %s, as %s.)", page.Name(p.EventID), page.Name(p.UserID), page.Name(p.Kind))
-	case !countsStill[reason] || notAKind || !projections.IsClaim(e.EventType):
+	case !countsStill[reason] || notAKind || !e.IsClaim():
 		return text
 	case p.UserID == "":
 		return text + " When a later event completes the payment, what this event says of it counts, unless a number in it is out of range."

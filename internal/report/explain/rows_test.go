@@ -166,10 +166,10 @@ func TestListsOfAUserWithManyRowsAreBounded(t *testing.T) {
 func manyRows(ctx context.Context, t *testing.T, database *store.Store, count int) {
 	t.Helper()
 	for _, sql := range []string{
-		`insert into processed_event (event_id, stream_seq, event_type, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
-		 select 'e' || i, i, 'checkout.completed', 'one_time', 'u1', 'p' || i, 'applied', '2021-01-01', '2021-01-01' from generate_series(1, $1::int) i`,
-		`insert into payment (provider_payment_id, user_id, kind, credits, event_id, occurred_at, stream_seq, first_of_order)
-		 select 'p' || i, 'u1', 'one_time', 1, 'e' || i, '2021-01-01', i, false from generate_series(1, $1::int) i`,
+		`insert into processed_event (event_id, stream_seq, provider, event_type, action, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
+		 select 'e' || i, i, 'provider', 'checkout.completed', 'payment', 'one_time', 'u1', 'p' || i, 'applied', '2021-01-01', '2021-01-01' from generate_series(1, $1::int) i`,
+		`insert into payment (provider_payment_id, provider, user_id, kind, credits, event_id, occurred_at, stream_seq, first_of_order)
+		 select 'p' || i, 'provider', 'u1', 'one_time', 1, 'e' || i, '2021-01-01', i, false from generate_series(1, $1::int) i`,
 		`insert into credit_ledger (event_id, line, user_id, kind, entry, delta, provider_payment_id, available_at, occurred_at, stream_seq)
 		 select 'e' || i, 1, 'u1', 'one_time', 'grant', 1, 'p' || i, '2021-01-01', '2021-01-01', i from generate_series(1, $1::int) i`,
 		"insert into credits values ('u1', $1::int, $1::int, 0, $1::int)",

@@ -3,8 +3,8 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
@@ -22,7 +22,7 @@ func why(e projections.ProcessedEvent, rows related) string {
 	case projections.DuplicatePayment:
 		return duplicatePayment(e, rows)
 	case projections.Applied:
-		if projections.IsReversal(e.EventType) {
+		if e.IsReversal() {
 			return reversed(e, rows)
 		}
 		return applied(e, rows) + granted(e, rows)
@@ -34,7 +34,7 @@ func ignored(e projections.ProcessedEvent, rows related) string {
 	if r, known := rows.Reversals[e.EventID]; known {
 		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", page.Name(r.Status))
 	}
-	if projections.HasEffect(e.EventType) {
+	if e.HasEffect() {
 		return fmt.Sprintf("Events of this type are about subscriptions; this one is of kind %s.", page.Name(e.Kind)) + granted(e, rows)
 	}
 	return "Events of this type change nothing."
@@ -97,16 +97,16 @@ func applied(e projections.ProcessedEvent, rows related) string {
 	subscription := cmp.Or(p.SubscriptionID, e.Subscription())
 	state := cmp.Or(statusKept(e, subscription, rows), "It set the subscription's state.")
 	switch {
-	case !projections.IsClaim(e.EventType):
+	case !e.IsClaim():
 		return lifecycle(e, rows)
-	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e, p):
+	case known && p.EventID != e.EventID && p.MergedID != "" && !startsSubscription(e):
 		return merged(p)
-	case known && p.EventID != e.EventID && e.EventType == "subscription.paid" && e.UserID != "":
+	case known && p.EventID != e.EventID && e.Action == string(events.Payment) && e.UserID != "":
 		return state + fmt.Sprintf(" Its payment is claimed by %s (seq %d).", page.Name(p.EventID), p.StreamSeq)
-	case known && p.EventID != e.EventID && e.EventType == "subscription.paid":
+	case known && p.EventID != e.EventID && e.Action == string(events.Payment):
 		return state + fmt.Sprintf(" The user of its payment was not known until %s (seq %d) claimed it.", page.Name(p.EventID), p.StreamSeq)
 	case !known || p.EventID != e.EventID:
-		const claims = "It claimed no payment itself; the subscription.paid event of its payment is the claim."
+		const claims = "It claimed no payment itself; another event says that the payment arrived."
 		if e.Kind != projections.KindSubscription {
 			return claims
 		}
@@ -151,7 +151,7 @@ func lifecycle(e projections.ProcessedEvent, rows related) string {
 		return "It brought what a payment had waited for, so the payment was claimed."
 	case kept == "":
 		return fmt.Sprintf("It set the subscription to %s.", statusSetBy(e, rows))
-	case e.EventType == "subscription.update": // it may have named no status
+	case rows.Wrote[e.EventID] == 0: // it may have named no status
 		return kept
 	}
 	return claimed + " " + kept
@@ -166,10 +166,9 @@ func statusKept(e projections.ProcessedEvent, subscription string, rows related)
 	return fmt.Sprintf("The status of the subscription stayed as %s (seq %d) had set it.", page.Name(s.EventID), s.StreamSeq)
 }
 
-// startsSubscription reports whether the event is a checkout that claims nothing: it names the order of the payment and
-// not its transaction.
-func startsSubscription(e projections.ProcessedEvent, p projections.Payment) bool {
-	return e.EventType == "checkout.completed" && e.SubscriptionID != "" && e.ProviderPaymentID == p.OrderID
+// startsSubscription reports whether the event is a checkout that claims nothing.
+func startsSubscription(e projections.ProcessedEvent) bool {
+	return e.Action == string(events.Checkout)
 }
 
 // merged explains what became of an event's payment. The rows do not prove whether the event had claimed it.
@@ -185,14 +184,8 @@ func merged(p projections.Payment) string {
 	return text
 }
 
-// statusSetBy is the status that a lifecycle event set. The event's type names it, except
-// for subscription.update: its status is known as long as no newer event changed the
-// subscription.
+// statusSetBy is the status that a lifecycle event set. It is known as long as no newer event changed the subscription.
 func statusSetBy(e projections.ProcessedEvent, rows related) string {
-	status := strings.TrimPrefix(e.EventType, "subscription.")
-	if status != "update" {
-		return page.Name(status)
-	}
 	if s, known := rows.Subscriptions[e.Subscription()]; known && s.EventID == e.EventID {
 		return page.Name(s.Status)
 	}
@@ -206,10 +199,10 @@ func reversed(e projections.ProcessedEvent, rows related) string {
 		what = "The chargeback"
 	}
 	switch {
-	case r.Amount == nil:
+	case r.Amount == nil && r.Total == nil:
 		what += " is of the whole payment."
-	case r.Cumulative:
-		what += fmt.Sprintf(" says that the total taken back is %d%s.", *r.Amount, ofPaid(r.Paid))
+	case r.Total != nil:
+		what += fmt.Sprintf(" says that the total taken back is %d%s.", *r.Total, ofPaid(r.Paid))
 	default:
 		what += fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
 	}

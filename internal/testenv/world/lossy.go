@@ -5,6 +5,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 // LossyLog is a log that was restored from an archive without its newest messages. It has a mark in the place of a lost
@@ -44,8 +45,8 @@ func (l LossyLog) instead(ctx context.Context, m events.Message) (events.Message
 	case l.Lost:
 		info, err := l.Info(ctx)
 		id, body := events.Lost(m.Seq)
-		mark := events.Message{Seq: m.Seq, ID: id, Body: body, Provider: events.DefaultProvider, ReceivedAt: m.StoredAt, StoredAt: m.StoredAt}
-		mark.Partition = events.Decode(mark).Partition(info.Partitions)
+		mark := events.Message{Seq: m.Seq, ID: id, Body: body, Provider: events.OwnEvents, ReceivedAt: m.StoredAt, StoredAt: m.StoredAt}
+		mark.Partition = providers.Decode(mark).Partition(info.Partitions)
 		return mark, err
 	}
 	return m, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -197,7 +198,7 @@ func (w *World) ApplyOdd(ctx context.Context, t *testing.T, into *store.Store, a
 		m, err := reader.Message(ctx, seq)
 		require.NoError(t, err)
 		if _, mine := from[m.Partition]; mine {
-			batch = append(batch, events.Decode(m))
+			batch = append(batch, providers.Decode(m))
 		}
 		last = m
 	}

@@ -1,16 +1,12 @@
-{{/* The secrets that each program has as files, and the variables with their paths. */}}
+{{/* The secrets that each program has as files, and the variables with their paths; without those of providers. */}}
 {{- define "payfold.secretUses" -}}
 ingest:
-  providerSecret: PROVIDER_WEBHOOK_SECRET_FILE
-  providerSecretPrevious: PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE
   natsURLIngest: NATS_URL_FILE
   natsCredsIngest: NATS_CREDS
   awsCredentials: AWS_SHARED_CREDENTIALS_FILE
 projector:
   {{- if .Values.projector.checksSignatures }}
-  providerSecret: PROVIDER_WEBHOOK_SECRET_FILE
-  providerSecretPrevious: PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE
-  providerSecretsRetired: PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE
+  retiredSecrets: RETIRED_SECRETS_FILE
   {{- end }}
   databaseURL: DATABASE_URL_FILE
   natsURLProjector: NATS_URL_FILE
@@ -20,9 +16,7 @@ projector:
   githubAppKey: INVITE_GITHUB_APP_KEY_FILE
 console:
   {{- if .Values.console.checksSignatures }}
-  providerSecret: PROVIDER_WEBHOOK_SECRET_FILE
-  providerSecretPrevious: PROVIDER_WEBHOOK_SECRET_PREVIOUS_FILE
-  providerSecretsRetired: PROVIDER_WEBHOOK_SECRETS_RETIRED_FILE
+  retiredSecrets: RETIRED_SECRETS_FILE
   {{- end }}
   consoleDatabaseURL: DATABASE_URL_FILE
   natsURLProjector: NATS_URL_FILE
@@ -38,19 +32,40 @@ create-stream:
   awsCredentials: AWS_SHARED_CREDENTIALS_FILE
 {{- end }}
 
-{{/* The named secrets of a program (dict root, program): value → variable. */}}
+{{/* The files of a program (dict root, program): file → its variable, and the name and the key of the Secret. */}}
 {{- define "payfold.files" -}}
 {{- range $value, $variable := get (include "payfold.secretUses" .root | fromYaml) .program }}
-{{- if (get $.root.Values.secrets $value).name }}
-{{ $value }}: {{ $variable }}
+{{- include "payfold.file" (dict "file" $value "variable" $variable "secret" (get $.root.Values.secrets $value)) }}
+{{- end }}
+{{- if or (eq .program "ingest") (get .root.Values .program | default dict).checksSignatures }}
+{{- range $provider, $secrets := .root.Values.providers }}
+{{- $variable := printf "%s_%s_SECRET" (upper $provider) (ternary "EVENT" "WEBHOOK" (eq $provider "payfold")) }}
+{{- include "payfold.file" (dict "file" (printf "%sSecret" $provider) "variable" (printf "%s_FILE" $variable) "secret" $secrets.secret) }}
+{{- include "payfold.file" (dict "file" (printf "%sPrevious" $provider) "variable" (printf "%s_PREVIOUS_FILE" $variable) "secret" $secrets.previous) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* One line of payfold.files (dict file, variable, secret), if the secret is named. */}}
+{{- define "payfold.file" -}}
+{{- if .secret.name }}
+{{ .file }}: {variable: {{ .variable }}, name: {{ .secret.name | quote }}, key: {{ .secret.key | quote }}}
+{{- end }}
+{{- end }}
+
+{{/* The paths of deliveries: those of the providers with a secret, as a list in YAML. */}}
+{{- define "payfold.paths" -}}
+{{- range $provider, $secrets := .Values.providers }}
+{{- if $secrets.secret.name }}
+- /api/payments/{{ $provider }}/webhook
 {{- end }}
 {{- end }}
 {{- end }}
 
 {{/* The variables of a program (dict root, program, config) that come from secrets and from the values. */}}
 {{- define "payfold.environment" -}}
-{{- range $value, $variable := include "payfold.files" . | fromYaml }}
-- {name: {{ $variable }}, value: /etc/payfold/secrets/{{ $value }}}
+{{- range $file, $of := include "payfold.files" . | fromYaml }}
+- {name: {{ $of.variable }}, value: /etc/payfold/secrets/{{ $file }}}
 {{- end }}
 {{- with .root.Values.secrets.otlpHeaders }}
 {{- if and .name (has $.program (list "ingest" "projector")) }}
@@ -75,10 +90,8 @@ create-stream:
   projected:
     defaultMode: 0440
     sources:
-      {{- range $value, $_ := . }}
-      {{- with get $.root.Values.secrets $value }}
-      - secret: {name: {{ .name | quote }}, items: [{key: {{ .key | quote }}, path: {{ $value }}}]}
-      {{- end }}
+      {{- range $file, $of := . }}
+      - secret: {name: {{ $of.name | quote }}, items: [{key: {{ $of.key | quote }}, path: {{ $file }}}]}
       {{- end }}
 {{- end }}
 {{- end }}

@@ -1,0 +1,87 @@
+package projections
+
+import (
+	"cmp"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// findProduct decides which product the event is about, and how many of it were sold. A product that the provider names
+// and the catalogue sells has priority over metadata, which the buyer can write. Of several items, one that the catalogue
+// sells comes first, then one for a whole period, then the most expensive one, then the first.
+func (r Rules) findProduct(f *facts) {
+	switch item := r.bestItem(f.Items); {
+	case r.Catalogue.Sells(f.Product):
+		f.ProductKey = f.Product
+	case item == nil:
+	case r.offered(item) != "":
+		f.Product = r.offered(item)
+		f.ProductKey = f.Product
+	case f.Product == "":
+		f.Product = cmp.Or(item.Product, item.Price)
+		f.ProductKey = cmp.Or(f.ProductKey, f.Product)
+	}
+	f.units = f.Units
+	if !f.units.Present {
+		f.units = unitsOf(f.Items, f.Product)
+	}
+}
+
+// offered returns the id under which the catalogue sells the item; empty if it does not.
+func (r Rules) offered(item *events.Item) string {
+	switch {
+	case r.Catalogue.Sells(item.Price):
+		return item.Price
+	case r.Catalogue.Sells(item.Product):
+		return item.Product
+	}
+	return ""
+}
+
+func (r Rules) bestItem(items []events.Item) (best *events.Item) {
+	for i := range items {
+		if best == nil || r.isBefore(&items[i], best) {
+			best = &items[i]
+		}
+	}
+	return best
+}
+
+func (r Rules) isBefore(a, b *events.Item) bool {
+	if sold := r.offered(a) != ""; sold != (r.offered(b) != "") {
+		return sold
+	}
+	if a.Prorated != b.Prorated {
+		return b.Prorated
+	}
+	return a.Amount.Value > b.Amount.Value
+}
+
+// unitsOf adds up the units of the items that are the product. Items for a part of a period count only if no other item
+// is the product. If no item says which product it is, the first item counts.
+func unitsOf(items []events.Item, product string) events.Number {
+	var whole, prorated events.Number
+	for _, item := range items {
+		switch {
+		case product == "" || item.Product != product && item.Price != product:
+		case item.Prorated:
+			prorated = plus(prorated, item.Units)
+		default:
+			whole = plus(whole, item.Units)
+		}
+	}
+	switch {
+	case whole.Present:
+		return whole
+	case prorated.Present:
+		return prorated
+	case len(items) > 0 && items[0].Product == "" && items[0].Price == "":
+		return items[0].Units
+	}
+	return events.Number{}
+}
+
+// plus adds two numbers. A number that cannot be used makes the sum such a number.
+func plus(a, b events.Number) events.Number {
+	return events.Number{Value: saturated(a.Value, b.Value), Present: a.Present || b.Present, Bad: a.Bad || b.Bad || a.Value < 0 || b.Value < 0}
+}

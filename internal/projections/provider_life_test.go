@@ -1,0 +1,234 @@
+package projections
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providers"
+)
+
+// life is a part of a customer's life with one provider: its events in the order in which the provider usually sends
+// them, and what the tables have at the end. It was written by hand from the provider's documentation.
+type life struct {
+	Want   lifeEnd
+	Events []struct {
+		Name string
+		Body json.RawMessage
+	}
+}
+
+// lifeEnd is what the tables have at the end. Rejected has the reasons of rejections in the usual order.
+type lifeEnd struct {
+	Payments      []endPayment          `json:"payments,omitempty"`
+	Subscriptions []endSubscription     `json:"subscriptions,omitempty"`
+	Shown         map[string]endShown   `json:"shown,omitempty"`
+	Credits       map[string]int64      `json:"credits,omitempty"`
+	Ledger        map[string]endLedger  `json:"ledger,omitempty"`
+	Licenses      map[string]endLicense `json:"licenses,omitempty"`
+	Rejected      map[string]string     `json:"rejected,omitempty"`
+}
+
+type endPayment struct {
+	ID           string `json:"id"`
+	Order        string `json:"order,omitempty"`
+	Subscription string `json:"subscription,omitempty"`
+	User         string `json:"user,omitempty"`
+	Kind         string `json:"kind,omitempty"`
+	Product      string `json:"product,omitempty"`
+	Amount       *int64 `json:"amount,omitempty"`
+	Currency     string `json:"currency,omitempty"`
+	Credits      int64  `json:"credits,omitempty"`
+	Refunded     int64  `json:"refunded,omitempty"`
+}
+
+type endSubscription struct {
+	ID          string `json:"id"`
+	User        string `json:"user,omitempty"`
+	Product     string `json:"product,omitempty"`
+	Status      string `json:"status,omitempty"`
+	PeriodStart string `json:"period_start,omitempty"`
+	PeriodEnd   string `json:"period_end,omitempty"`
+	CanceledAt  string `json:"canceled_at,omitempty"`
+}
+
+type endShown struct {
+	Subscription string `json:"subscription,omitempty"`
+	Status       string `json:"status,omitempty"`
+}
+
+type endLedger struct {
+	Granted  int64 `json:"granted"`
+	Reversed int64 `json:"reversed"`
+}
+
+type endLicense struct {
+	Status string `json:"status"`
+	GitHub string `json:"github,omitempty"`
+}
+
+const lives = "../providers/testdata/scenarios"
+
+func TestEachProvidersOrdinaryLifeGivesTheRightRows(t *testing.T) {
+	t.Parallel()
+	eachLife(t, func(t *testing.T, rules Rules, of life, log []events.Event) {
+		s := NewState()
+		for _, e := range log {
+			rules.Fold(s, e)
+		}
+		got := endingOf(s)
+		for i, e := range log {
+			if row := recorded(t, s, e.ID); row.Outcome == string(Rejected) {
+				got.Rejected[of.Events[i].Name] = row.Reason
+			}
+		}
+		require.Equal(t, indented(t, of.Want), indented(t, got))
+	})
+}
+
+// ordersOfALife bounds the orders that are folded of one life. Those of five events are all orders.
+const ordersOfALife = 120
+
+func TestEachProvidersEventsGiveTheSameMoneyInEveryOrder(t *testing.T) {
+	t.Parallel()
+	eachLife(t, func(t *testing.T, rules Rules, of life, log []events.Event) {
+		random := rand.New(rand.NewPCG(1, 2))
+		for range ordersOfALife {
+			order := slices.Clone(log)
+			random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+			s := NewState()
+			names := ""
+			for i, e := range order {
+				e.Seq = uint64(i + 1)
+				names += e.ID + " " + e.Type + "\n"
+				rules.Fold(s, e)
+			}
+			got := endingOf(s)
+			got.Rejected = of.Want.Rejected // depends on the order
+			require.Equal(t, indented(t, moneyOf(of.Want)), indented(t, moneyOf(got)), names)
+		}
+	})
+}
+
+// moneyOf leaves out what may depend on the order of arrival: with which of its names a payment was seen first.
+func moneyOf(e lifeEnd) lifeEnd {
+	e.Payments = slices.Clone(e.Payments)
+	for i := range e.Payments {
+		e.Payments[i].ID, e.Payments[i].Order = "", ""
+	}
+	slices.SortFunc(e.Payments, func(a, b endPayment) int { return cmp.Compare(a.text(), b.text()) })
+	return e
+}
+
+func (p endPayment) text() string {
+	amount := orZero(p.Amount)
+	p.Amount = nil // a pointer has no order
+	return fmt.Sprint(p, amount)
+}
+
+func eachLife(t *testing.T, check func(*testing.T, Rules, life, []events.Event)) {
+	t.Helper()
+	files, err := filepath.Glob(lives + "/*/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		provider, name := filepath.Base(filepath.Dir(file)), strings.TrimSuffix(filepath.Base(file), ".json")
+		if name == "catalogue" || providers.Named(provider) == nil {
+			continue
+		}
+		t.Run(provider+"/"+name, func(t *testing.T) {
+			t.Parallel()
+			var of life
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &of))
+			text, err = os.ReadFile(filepath.Join(filepath.Dir(file), "catalogue.json"))
+			require.NoError(t, err)
+			sold, err := catalogue.Parse(text)
+			require.NoError(t, err)
+			var log []events.Event
+			for i, event := range of.Events {
+				log = append(log, providers.Decode(events.Message{
+					Seq: uint64(i + 1), Provider: provider, ID: event.Name, Body: event.Body, ReceivedAt: receivedAt.AddDate(1, 0, 0),
+				}))
+				require.False(t, log[i].Unreadable, event.Name)
+			}
+			check(t, Rules{Mode: ModeAny, Catalogue: sold}, of, log)
+		})
+	}
+}
+
+func endingOf(s *State) lifeEnd {
+	e := lifeEnd{
+		Shown: map[string]endShown{}, Credits: map[string]int64{}, Ledger: map[string]endLedger{},
+		Licenses: map[string]endLicense{}, Rejected: map[string]string{},
+	}
+	for _, p := range s.Payments.Inserted() {
+		if p.MergedInto == "" && p.complete() {
+			e.Payments = append(e.Payments, endPayment{
+				p.ProviderPaymentID, p.OrderID, p.SubscriptionID, p.user(), p.Kind, p.ProductKey, p.Amount, p.Currency, orZero(p.Credits), orZero(p.RefundedAmount),
+			})
+		}
+	}
+	slices.SortFunc(e.Payments, func(a, b endPayment) int { return cmp.Compare(a.ID, b.ID) })
+	for _, row := range s.Subscriptions.Inserted() {
+		if !row.Merged() {
+			e.Subscriptions = append(e.Subscriptions, endSubscription{
+				row.SubscriptionID, row.UserID, row.ProductKey, row.Status, moment(row.CurrentPeriodStart), moment(row.CurrentPeriodEnd), moment(row.CanceledAt),
+			})
+		}
+	}
+	slices.SortFunc(e.Subscriptions, func(a, b endSubscription) int { return cmp.Compare(a.ID, b.ID) })
+	for _, row := range s.Current.Inserted() {
+		e.Shown[row.UserID] = endShown{row.SubscriptionID, row.Status}
+	}
+	for _, row := range s.Credits.Inserted() {
+		if row.Granted != 0 || row.Reversed != 0 {
+			e.Credits[row.UserID] = row.Balance
+		}
+	}
+	for _, line := range s.Ledger.Inserted() {
+		sum := e.Ledger[line.UserID]
+		switch {
+		case line.Entry == entryGrant, line.Entry == entryCorrection && line.Delta < 0:
+			sum.Granted += line.Delta
+		default:
+			sum.Reversed -= line.Delta
+		}
+		e.Ledger[line.UserID] = sum
+	}
+	maps.DeleteFunc(e.Ledger, func(_ string, sum endLedger) bool { return sum == endLedger{} })
+	for _, row := range s.Licenses.Inserted() {
+		e.Licenses[row.UserID] = endLicense{row.Status, row.GitHubUsername}
+	}
+	return e
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339Nano)
+}
+
+func indented(t *testing.T, of lifeEnd) string {
+	t.Helper()
+	if len(of.Ledger) > 0 {
+		maps.DeleteFunc(of.Ledger, func(_ string, sum endLedger) bool { return sum == endLedger{} })
+	}
+	text, err := json.MarshalIndent(of, "", " ")
+	require.NoError(t, err)
+	return string(text)
+}

@@ -1,0 +1,221 @@
+package providers
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// compiled is the meaning of an event type, with its paths as places in the values of a body.
+type compiled struct {
+	meaning
+	known   bool // the provider's table has the type
+	facts   [numFacts][]place
+	sums    []compiledSum
+	items   compiledList
+	answers compiledList
+}
+
+type compiledSum struct {
+	sum
+	amount, currency, due, discount, whole []place
+}
+
+// compiledList reads the elements of an array with a trie of their own.
+type compiledList struct {
+	array  []place
+	reader *trie
+
+	product, price, units, amount, prorated, start, end, variant []place
+}
+
+// place is where a value is: a node, or one node for each metadata object, and the texts that are put before and after
+// it.
+type place struct {
+	nodes  []*node
+	prefix string
+	suffix string
+	plus   *place // a number that is added; nil for none
+}
+
+// compile makes the trie of all paths, and finds the places of each event type's facts.
+func (p *Provider) compile() {
+	t := newTrie()
+	for i, path := range []string{p.id, p.kind, p.object} {
+		if path != "" && path != inHeader && path != ofBody {
+			t.envelope[i] = t.node(path)
+			t.envelope[i].once = i + 1
+		}
+	}
+	t.time = t.places("", p.time)
+	for _, path := range strings.Fields(p.metadata) {
+		t.metadata = append(t.metadata, t.node(path))
+	}
+	p.known = map[string]*compiled{}
+	for name, m := range p.events {
+		p.known[name] = p.compileMeaning(t, m)
+		p.known[name].known = true
+	}
+	p.other = p.compileMeaning(t, meaning{action: events.None})
+	for alias, key := range p.aliases {
+		t.root.children[alias] = t.root.children[key]
+	}
+	t.number(t.root)
+	p.reader = t
+}
+
+func (p *Provider) compileMeaning(t *trie, m meaning) *compiled {
+	c := &compiled{meaning: m}
+	for f := range numFacts {
+		c.facts[f] = t.places(p.metadata, p.paths(m, f))
+	}
+	sums := p.sums
+	if m.sums != nil {
+		sums = m.sums
+	}
+	for _, s := range sums {
+		c.sums = append(c.sums, compiledSum{
+			sum: s, amount: t.places("", s.amount), currency: t.places("", s.currency),
+			due: t.places("", s.due), discount: t.places("", s.discount), whole: t.places("", s.whole),
+		})
+	}
+	items := p.items
+	if m.items != nil {
+		items = *m.items
+	}
+	c.items = compileList(t, items)
+	c.answers = compileList(t, list{path: p.answers.path, product: p.answers.key, price: p.answers.value})
+	return c
+}
+
+func compileList(t *trie, l list) compiledList {
+	if l.path == "" {
+		return compiledList{}
+	}
+	own := newTrie()
+	c := compiledList{
+		array: t.places("", l.path), reader: own, product: own.places("", l.product), price: own.places("", l.price),
+		units: own.places("", l.units), amount: own.places("", l.amount), prorated: own.places("", l.prorated),
+		start: own.places("", l.periodStart), end: own.places("", l.periodEnd),
+		variant: own.places("", l.variant),
+	}
+	own.number(own.root)
+	return c
+}
+
+// trie finds the slots of a body's values by their paths. Slots are numbered from the top down, so those below a node
+// are neighbours.
+type trie struct {
+	root     *node
+	envelope [3]*node // of the id, the type and the object; nil where no path names it
+	time     []place
+	metadata []*node
+	size     int       // how many slots there are
+	pool     sync.Pool // of *values
+}
+
+type node struct {
+	children map[string]*node
+	byLength [][]child // the children again, by the length of their keys: this finds a key faster than the map
+	first    *node     // of the first element of an array; nil if no path asks for it
+	once     int       // the number of a key that must come once; 0 for any other
+	slot     int       // of the node's own value; -1: it is not read
+	from, to int       // the slots of the node and of all below it
+	read     bool
+}
+
+type child struct {
+	key  string
+	node *node
+}
+
+// child returns the child of that key; nil if there is none.
+func (n *node) child(key []byte) *node {
+	if len(key) < len(n.byLength) {
+		for _, c := range n.byLength[len(key)] {
+			if c.key == string(key) {
+				return c.node
+			}
+		}
+	}
+	return nil
+}
+
+func newTrie() *trie {
+	t := &trie{root: &node{slot: -1}}
+	t.pool.New = func() any { return &values{trie: t, slots: make([]scalar, t.size)} }
+	return t
+}
+
+// node returns the node of a path, and makes it if it is new.
+func (t *trie) node(path string) *node {
+	at := t.root
+	for key := range strings.SplitSeq(path, ".") {
+		key, ofFirst := strings.CutSuffix(key, "[0]")
+		if at.children == nil {
+			at.children = map[string]*node{}
+		}
+		if at.children[key] == nil {
+			at.children[key] = &node{slot: -1}
+		}
+		if at = at.children[key]; !ofFirst {
+			continue
+		}
+		if at.first == nil {
+			at.first = &node{slot: -1}
+		}
+		at = at.first
+	}
+	at.read = true
+	return at
+}
+
+// places returns the places of some paths.
+func (t *trie) places(metadata, paths string) []place {
+	var out []place
+	for path := range strings.FieldsSeq(paths) {
+		path, added, isSum := strings.Cut(path, "+")
+		var at place
+		if prefix, templated, isTemplate := strings.Cut(path, "{"); isTemplate {
+			at.prefix = prefix
+			path, at.suffix, _ = strings.Cut(templated, "}")
+		}
+		if key, ofMetadata := strings.CutPrefix(path, "@"); ofMetadata {
+			for base := range strings.FieldsSeq(metadata) {
+				at.nodes = append(at.nodes, t.node(base+"."+key))
+			}
+		} else {
+			at.nodes = []*node{t.node(path)}
+		}
+		if isSum {
+			at.plus = &place{nodes: []*node{t.node(added)}}
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+// number gives the slots their final numbers.
+func (t *trie) number(n *node) {
+	n.from = t.size
+	if n.read {
+		n.slot = t.size
+		t.size++
+	}
+	numbered := map[*node]bool{}
+	for key, below := range n.children {
+		if !numbered[below] { // an alias leads to the same node
+			numbered[below] = true
+			t.number(below)
+		}
+		for len(n.byLength) <= len(key) {
+			n.byLength = append(n.byLength, nil)
+		}
+		n.byLength[len(key)] = append(n.byLength[len(key)], child{key, below})
+	}
+	if n.first != nil {
+		t.number(n.first)
+	}
+	n.to = t.size
+}

@@ -1,0 +1,338 @@
+package providers
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// SyntaxError says why a body is not an event. Its text may be sent to the caller: it never
+// contains a part of the body.
+type SyntaxError struct{ Detail string }
+
+func (e *SyntaxError) Error() string { return e.Detail }
+
+// maxDepth bounds how deeply objects and arrays nest in a body.
+const maxDepth = 100
+
+// Parse decodes one body of the provider. The body must be exactly one JSON object in valid UTF-8, at most maxDepth
+// deep. It must have the provider's id, type and object exactly once; id and type must be non-empty strings without lone
+// surrogates, and the object an object. id is the event's id if the provider sends it in a header. OccurredAt is the
+// provider's time, if there is one. The error is a *SyntaxError.
+//
+// Ingest needs only the id, the type and the partition key. It calls the same function as a
+// projector, so that it accepts exactly what a projector can read.
+func (p *Provider) Parse(body []byte, id string) (events.Event, error) {
+	if !utf8.Valid(body) {
+		return events.Event{}, &SyntaxError{"the body is not valid UTF-8"}
+	}
+	if tooDeep(body) {
+		return events.Event{}, &SyntaxError{fmt.Sprintf("the body nests deeper than %d", maxDepth)}
+	}
+	v := p.reader.pool.Get().(*values)
+	defer func() {
+		v.event = events.Event{} // its texts are not kept
+		p.reader.pool.Put(v)
+	}()
+	v.unit = time.Millisecond
+	if p.seconds {
+		v.unit = time.Second
+	}
+	if err := cmp.Or(v.read(body), p.check(v)); err != nil {
+		return events.Event{}, err
+	}
+	if p.id == ofBody {
+		id = hashID(body)
+	}
+	p.event(v, id)
+	return v.event, nil
+}
+
+// check checks the envelope.
+func (p *Provider) check(v *values) error {
+	for i, path := range []string{p.id, p.kind, p.object} {
+		n := p.reader.envelope[i]
+		if n == nil {
+			continue
+		}
+		switch times := v.once[i+1]; {
+		case times == 0:
+			return &SyntaxError{path + " is missing"}
+		case times > 1:
+			return &SyntaxError{path + " is given twice"}
+		}
+	}
+	for i, path := range []string{p.id, p.kind} {
+		if n := p.reader.envelope[i]; n != nil && !v.slots[n.slot].isUnicode() {
+			return &SyntaxError{path + " is not a non-empty string of Unicode text"}
+		}
+	}
+	if n := p.reader.envelope[2]; n != nil && v.slots[n.slot].kind != '{' && v.slots[n.slot].kind != '}' {
+		return &SyntaxError{p.object + " is not a JSON object"}
+	}
+	return nil
+}
+
+// Decode reads a message of the log. It never fails. A message of a provider that this build does not know is
+// unreadable.
+func Decode(m events.Message) events.Event {
+	event, err := parseMessage(m)
+	if err != nil {
+		event = events.Event{ID: idWithoutBody(m), Action: events.None, Unreadable: true}
+	}
+	event.Provider = m.Provider
+	event.Seq, event.ReceivedAt = m.Seq, m.ReceivedAt.UTC().Truncate(time.Microsecond)
+	if event.OccurredAt.IsZero() || event.OccurredAt.After(event.ReceivedAt.Add(clockSkew)) {
+		event.OccurredAt = event.ReceivedAt
+	}
+	return event
+}
+
+// WhyUnreadable says why Decode finds no event in the message; empty if it does.
+func WhyUnreadable(m events.Message) string {
+	if _, err := parseMessage(m); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func parseMessage(m events.Message) (events.Event, error) {
+	p := Named(m.Provider)
+	switch {
+	case p == nil:
+		return events.Event{}, fmt.Errorf("this build does not know the provider %q", m.Provider)
+	case m.Form != events.AsReceived:
+		return events.Event{}, events.ErrForm
+	}
+	return p.Parse(m.Body, m.ID)
+}
+
+// An event that is more than clockSkew in the future has a wrong clock.
+const clockSkew = 5 * time.Minute
+
+func idWithoutBody(m events.Message) string {
+	if m.ID != "" && events.CleanID(m.ID) == m.ID {
+		return m.ID
+	}
+	return hashID(m.Body)
+}
+
+func hashID(body []byte) string {
+	sum := sha256.Sum256(body)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// event makes v.event. It takes each fact from the first of its places that has it. Null and the empty string count as
+// absent. id is the event's id if it is not in the body.
+func (p *Provider) event(v *values, id string) {
+	kindOfEvent := v.slots[p.reader.envelope[1].slot].text
+	m := p.known[string(kindOfEvent)]
+	if m == nil {
+		m = p.other
+	}
+	v.of = m
+	var texts texts
+	text := func(f fact) string { return texts.of(v.text(m.facts[f])) }
+	switch n := p.reader.envelope[0]; {
+	case n != nil:
+		id = events.CleanID(texts.copy(v.slots[n.slot].text))
+	case p.id == inHeader:
+		id = events.CleanID(id)
+	}
+	github := v.text(m.facts[github])
+	if github.kind == 0 {
+		github = v.answer(&m.answers)
+	}
+	transaction, order := v.text(m.facts[transaction]), v.text(m.facts[order])
+	if transaction.kind == 0 && order.kind == 0 {
+		transaction = v.text(m.facts[writtenName])
+	}
+	user, subscription := v.text(m.facts[user]), v.text(m.facts[subscription])
+	productID, reversalID, reversalWord := v.text(m.facts[product]), v.text(m.facts[reversal]), v.text(m.facts[reversalStatus])
+	amount, currency, ofTransaction := v.amount(m.sums)
+	occurredAt := v.moment
+	if p.newest {
+		occurredAt = v.newest
+	}
+	e := &v.event
+	*e = events.Event{
+		Provider: p.name, ID: id, Type: events.CleanID(texts.copy(kindOfEvent)), Action: m.action, OccurredAt: occurredAt(p.reader.time),
+		InvalidPayment: !transaction.fits() || !order.fits() || !reversalID.fits() || !reversalWord.fits(),
+		Kind:           text(kind),
+		UserID:         texts.of(user),
+		SubscriptionID: texts.of(subscription),
+		Recurring:      m.recurring,
+		Transaction:    texts.of(transaction),
+		Order:          texts.of(order),
+		ProductKey:     text(productKey),
+		Product:        texts.ofOptional(productID),
+		GitHubUser:     texts.githubUser(github),
+		Credits:        v.number(m.facts[credits]),
+		Units:          v.number(m.facts[units]),
+
+		Amount: amount, AmountOfTransaction: ofTransaction, Currency: strings.ToUpper(texts.of(currency)),
+		PeriodStart: v.moment(m.facts[periodStart]), PeriodEnd: v.moment(m.facts[periodEnd]), CanceledAt: v.moment(m.facts[canceledAt]),
+	}
+	e.Mode = v.mode(m)
+	e.Unpaid = p.isUnpaid(text(paid))
+	e.Trial = v.isTrial(m)
+	if m.action == events.Subscription || m.action == events.Checkout {
+		e.Status = p.status(v, m, text(status))
+	}
+	if m.action == events.Reverse {
+		e.Reversal = p.reversalOf(v, texts.of(reversalID), texts.of(reversalWord), texts.of(v.text(m.facts[cause])))
+	}
+	v.addItems(&m.items, &texts)
+	if e.ProductKey == "" {
+		e.ProductKey = texts.of(productID)
+	}
+	e.Key = texts.copy(firstText(v.text(m.facts[customer]), user, subscription, transaction, order, scalar{text: []byte(id), kind: '"'}).text)
+	e.InvalidText = texts.invalid
+	if !m.known { // nobody knows whether its names are those of one payment
+		e.Transaction, e.Order = e.PaymentID(), ""
+	}
+	if m.decide != nil {
+		m.decide(e, v)
+	}
+}
+
+func firstText(candidates ...scalar) scalar {
+	for _, s := range candidates {
+		if s.isText() {
+			return s
+		}
+	}
+	return none
+}
+
+// unpaid are the states of an order or a payment whose money has not arrived. Any other state, and none, counts as paid.
+var unpaid = map[string]bool{
+	"pending": true, "failed": true, "void": true, "unpaid": true, "declined": true, "uncollectible": true, "expired": true,
+	"canceled": true,
+}
+
+// isUnpaid reports whether that state of a payment means that its money has not arrived.
+func (p *Provider) isUnpaid(state string) bool {
+	if p.arrived == nil || state == "" {
+		return unpaid[strings.ToLower(state)]
+	}
+	return !slices.Contains(p.arrived, state)
+}
+
+// isTrial reports whether the event says that nothing is due.
+func (v *values) isTrial(m *compiled) bool {
+	left, discounted := v.number(m.facts[due]), v.any(m.facts[discount])
+	isDiscount := discounted.isText() || discounted.kind == '{' || discounted.kind == '[' && len(bytes.Trim(discounted.text, "[ ]")) > 0
+	return left.Present && !left.Bad && left.Value == 0 && !isDiscount
+}
+
+// mode reads live and prod as live, and any other text as test. A boolean says it too.
+func (v *values) mode(m *compiled) events.Mode {
+	if len(m.facts[mode])+len(m.facts[testMode]) == 0 {
+		return events.AnyMode
+	}
+	switch s, isTest := v.any(m.facts[mode]), v.any(m.facts[testMode]); {
+	case s.isText() && (string(s.text) == "live" || string(s.text) == "prod"), s.kind == 't', isTest.kind == 'f':
+		return events.Live
+	case s.isText(), s.kind == 'f', isTest.kind == 't':
+		return events.Test
+	}
+	return ""
+}
+
+// status returns the status that the event gives its subscription; empty if it gives none.
+func (p *Provider) status(v *values, m *compiled, word string) string {
+	status := cmp.Or(m.status, p.statuses[word], word)
+	if status != events.Active && status != events.Trialing {
+		return status
+	}
+	ending := v.any(m.facts[ending])
+	if ending.kind == 't' || ending.kind == '"' && string(ending.text) == "cancel" || !ending.moment(v.unit).IsZero() {
+		return events.ScheduledCancel
+	}
+	return status
+}
+
+func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal {
+	m := v.of
+	r := events.Reversal{
+		ID: id, Cause: m.cause, Status: m.reversal,
+		Amount: v.number(m.facts[reversalAmount]), Total: v.number(m.facts[reversalTotal]), Paid: v.number(m.facts[reversalPaid]),
+	}
+	if r.Cause == "" {
+		r.Cause = events.Refund
+		if strings.HasPrefix(cause, string(events.Chargeback)) {
+			r.Cause = events.Chargeback
+		}
+	}
+	if r.Status == "" {
+		r.Status = p.reversed[word]
+		switch {
+		case r.Status != "":
+		case word == "" || word == string(events.Succeeded):
+			r.Status = events.Succeeded
+		default:
+			r.Status = events.Pending
+		}
+	}
+	return r
+}
+
+// addItems adds the items, and what they say of the event: the product if the event names none, and the period of the
+// item that ends last if it has none.
+func (v *values) addItems(l *compiledList, texts *texts) {
+	e := &v.event
+	var start, end time.Time
+	v.each(l, func(element *values) {
+		amount, units, part := element.number(l.amount), element.number(l.units), element.any(l.prorated)
+		if amount.Value < 0 || units.Value < 0 {
+			return
+		}
+		e.Items = append(e.Items, events.Item{
+			Product: texts.ofOptional(element.text(l.product)), Price: texts.ofOptional(element.text(l.price)),
+			Units: units, Amount: amount, Prorated: part.kind == 't' || part.kind == '{',
+		})
+		if part.kind == 't' || part.kind == '{' {
+			return
+		}
+		if ends := element.moment(l.end); ends.After(end) {
+			start, end = element.moment(l.start), ends
+		}
+	})
+	if e.PeriodStart.IsZero() && e.PeriodEnd.IsZero() {
+		e.PeriodStart, e.PeriodEnd = start, end
+	}
+}
+
+// tooDeep counts the brackets outside of strings. It does not check the syntax; the decoder
+// does that later.
+func tooDeep(body []byte) bool {
+	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= maxDepth {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}

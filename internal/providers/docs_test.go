@@ -1,0 +1,387 @@
+package providers
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+const document = "../../docs/providers.md"
+
+// docs/providers.md has a section for each provider, with what payfold reads of its bodies as the table has it.
+func TestTheDocumentSaysWhatIsReadOfEachProvider(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(document)
+	require.NoError(t, err)
+	for _, p := range All {
+		require.Contains(t, string(text), "| `"+p.name+"` | `"+p.Path()+"` |", "the table of providers")
+		begin, end := "<!-- printed: "+p.name+" -->\n", "<!-- end -->\n"
+		before, rest, found := strings.Cut(string(text), begin)
+		require.True(t, found, "%s lacks %s", document, begin)
+		printed, after, found := strings.Cut(rest, end)
+		require.True(t, found, "%s lacks the end of %s", document, begin)
+		if *update {
+			text, printed = []byte(before+begin+describe(p)+end+after), describe(p)
+		}
+		require.Equal(t, describe(p), printed, "go test ./internal/providers -update writes it anew")
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(document, text, 0o644))
+	}
+}
+
+// docs/event.schema.json has a property for each path of the shop's own events, and no other.
+func TestTheSchemaOfOwnEventsHasEveryPath(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/event.schema.json")
+	require.NoError(t, err)
+	var schema struct {
+		Properties map[string]struct {
+			Description string   `json:"description"`
+			Enum        []string `json:"enum"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	require.NoError(t, json.Unmarshal(text, &schema))
+	paths := []string{payfold.id, payfold.kind, payfold.time}
+	for _, of := range payfold.facts {
+		paths = append(paths, strings.Fields(of)...)
+	}
+	for _, s := range payfold.sums {
+		paths = append(paths, s.amount, s.currency)
+	}
+	slices.Sort(paths)
+	require.Equal(t, slices.Compact(paths), slices.Sorted(maps.Keys(schema.Properties)))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(payfold.events)), schema.Properties[payfold.kind].Enum)
+	require.Subset(t, schema.Required, []string{payfold.id, payfold.kind})
+	for name, property := range schema.Properties {
+		require.NotEmpty(t, property.Description, name)
+	}
+}
+
+// describe returns what payfold reads of the provider's bodies, as Markdown.
+func describe(p *Provider) string {
+	out := &strings.Builder{}
+	out.WriteString("\n| event types | action | |\n|---|---|---|\n")
+	for _, group := range grouped(slices.SortedFunc(maps.Keys(p.events), p.byAction), func(name string) string {
+		return describeMeaning(p.events[name])
+	}) {
+		fmt.Fprintf(out, "| %s | %s|\n", describePaths(strings.Join(group.types, " ")), group.text)
+	}
+	out.WriteString("| any other | `none` | |\n\n| what | where; the first that is present counts |\n|---|---|\n")
+	row := func(what, where string) {
+		if where != "" {
+			fmt.Fprintf(out, "| %s | %s |\n", what, where)
+		}
+	}
+	row("event id", describeID(p.id))
+	row("event type", code(p.kind))
+	row("the provider's time", describePaths(p.time)+map[bool]string{true: "; the newest of them counts"}[p.newest]+map[bool]string{true: "; numbers are seconds"}[p.seconds])
+	row("other names", describeAliases(p.aliases))
+	row("metadata", describePaths(p.metadata))
+	for f := range numFacts {
+		row(describedFacts[f].what, p.describeEach(describedFacts[f].actions, func(m meaning) string { return describePaths(p.paths(m, f)) }))
+	}
+	row("amount and currency of a payment", p.describeEach(ofPayment, func(m meaning) string { return describeSums(cmpSlice(m.sums, p.sums)) }))
+	row("what was sold", p.describeEach(ofSale, func(m meaning) string {
+		if m.items != nil {
+			return describeItems(*m.items)
+		}
+		return describeItems(p.items)
+	}))
+	row("custom fields", p.describeAnswers())
+	row("words for a status", describeWords(p.statuses))
+	if p.arrived != nil {
+		row("words for money that has arrived", code(p.arrived...)+"; any other means that it has not")
+	}
+	row("words for the status of a reversal", describeWords(p.reversed))
+	out.WriteString("\n")
+	return out.String()
+}
+
+// The actions whose events use a fact.
+var (
+	everyAction = []events.Action{events.Payment, events.Checkout, events.Subscription, events.Reverse, events.None}
+	ofEffect    = everyAction[:4]
+	ofSale      = everyAction[:3]
+	ofPayment   = everyAction[:1]
+	ofStatus    = everyAction[1:3]
+	ofReversal  = everyAction[3:4]
+)
+
+var describedFacts = [numFacts]struct {
+	what    string
+	actions []events.Action
+}{
+	customer:       {"the provider's customer; decides only the partition of the event", ofEffect},
+	user:           {"your user", ofSale},
+	kind:           {"kind: `subscription`, `one_time` or `pro`", ofSale},
+	productKey:     {"the product's key in the catalogue", ofSale},
+	product:        {"the provider's id of the product", ofSale},
+	credits:        {"credits, without a catalogue", ofSale},
+	units:          {"units, of the whole event", ofSale},
+	github:         {"the GitHub user whom a licence invites", ofSale},
+	mode:           {"mode", ofSale},
+	testMode:       {"true in test mode", ofSale},
+	transaction:    {"transaction: the payment's first name", everyAction},
+	order:          {"order: the payment's second name", everyAction},
+	writtenName:    {"the payment's name if the event has no other", ofSale},
+	subscription:   {"subscription", ofSale},
+	paid:           {"whether the money has arrived", ofPayment},
+	due:            {"what is due before discounts; 0 means that a trial begins", ofPayment},
+	discount:       {"a discount; then 0 due means a payment of 0", ofPayment},
+	status:         {"status of the subscription, if the event type does not say it", ofStatus},
+	ending:         {"whether the subscription ends with its period: true, a time or `cancel`", ofStatus},
+	periodStart:    {"begin of the period", ofSale},
+	periodEnd:      {"end of the period", ofSale},
+	canceledAt:     {"when the subscription was cancelled", ofStatus},
+	reversal:       {"id of the refund or dispute", ofReversal},
+	cause:          {"cause of the reversal: one that begins with `chargeback`, otherwise a refund", ofReversal},
+	reversalStatus: {"status of the reversal, if the event type does not say it", ofReversal},
+	reversalAmount: {"what this reversal takes back", ofReversal},
+	reversalTotal:  {"all that was taken back of the payment so far", ofReversal},
+	reversalPaid:   {"what was paid, with taxes", ofReversal},
+	variant:        {"what decides between the cases that the text explains", ofEffect},
+	begin:          {"when the subscription began, for such a case", ofEffect},
+}
+
+// group is a list of event types about which the same can be said.
+type group struct {
+	types []string
+	text  string
+}
+
+func grouped(types []string, textOf func(string) string) (groups []group) {
+	for _, name := range types {
+		text := textOf(name)
+		at := slices.IndexFunc(groups, func(g group) bool { return g.text == text })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, group{text: text})
+		}
+		groups[at].types = append(groups[at].types, name)
+	}
+	return groups
+}
+
+func (p *Provider) byAction(a, b string) int {
+	order := func(name string) int { return slices.Index(everyAction, p.events[name].action) }
+	return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a, b))
+}
+
+func describeMeaning(m meaning) string {
+	var says []string
+	switch m.action {
+	case events.Subscription, events.Checkout:
+		says = append(says, map[bool]string{true: "the body says the status", false: "`" + m.status + "`"}[m.status == ""])
+	case events.Reverse:
+		says = append(says, map[bool]string{true: "the body says the cause", false: "`" + string(m.cause) + "`"}[m.cause == ""])
+		if m.reversal != "" {
+			says = append(says, "`"+string(m.reversal)+"`")
+		}
+	}
+	if m.decide != nil {
+		says = append(says, "see above")
+	}
+	text := code(string(m.action)) + " | "
+	if len(says) > 0 {
+		text += strings.Join(says, ", ") + " "
+	}
+	return text
+}
+
+// describeEach describes a fact: first where most events have it, then the events that have it elsewhere.
+func (p *Provider) describeEach(actions []events.Action, textOf func(meaning) string) string {
+	types := slices.DeleteFunc(slices.SortedFunc(maps.Keys(p.events), p.byAction), func(name string) bool {
+		return !slices.Contains(actions, p.events[name].action)
+	})
+	groups := grouped(types, func(name string) string { return textOf(p.events[name]) })
+	usual := textOf(meaning{})
+	var out []string
+	for _, g := range groups {
+		switch {
+		case g.text == usual && len(g.types) == len(types):
+			return usual
+		case g.text == usual && usual != "":
+			out = slices.Insert(out, 0, usual)
+		case usual != "" && strings.HasPrefix(g.text, usual+", "):
+			out = append(out, "of "+p.namesOf(g.types, actions)+" also: "+strings.TrimPrefix(g.text, usual+", "))
+		case g.text != "":
+			out = append(out, "of "+p.namesOf(g.types, actions)+": "+g.text)
+		case usual != "":
+			out = append(out, "of "+p.namesOf(g.types, actions)+": nowhere")
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// namesOf names event types; an action for all of its types.
+func (p *Provider) namesOf(types []string, actions []events.Action) string {
+	var names, rest []string
+	for _, action := range actions {
+		all, have := 0, []string{}
+		for name, m := range p.events {
+			if m.action == action {
+				all++
+				if slices.Contains(types, name) {
+					have = append(have, name)
+				}
+			}
+		}
+		if len(have) == all && all > 1 {
+			names = append(names, "every `"+string(action)+"`")
+		} else {
+			rest = append(rest, slices.Sorted(slices.Values(have))...)
+		}
+	}
+	if len(rest) > 0 {
+		names = append(names, describePaths(strings.Join(rest, " ")))
+	}
+	return strings.Join(names, ", ")
+}
+
+func describeID(path string) string {
+	switch path {
+	case inHeader:
+		return "the header `webhook-id`"
+	case ofBody:
+		return "the SHA-256 of the body"
+	}
+	return describePaths(path)
+}
+
+// describePaths describes alternatives.
+func describePaths(paths string) string {
+	var out []string
+	all, before := strings.Fields(paths), ""
+	for i, path := range all {
+		key, ofMetadata := strings.CutPrefix(path, "@")
+		if slices.Contains(all[i+1:], strings.TrimSuffix(path, ".id")) { // the object's own place comes next
+			continue
+		}
+		parent := "metadata"
+		if !ofMetadata {
+			parent = parentOf(path)
+		}
+		text := describePath(key, slices.Contains(all[:i], path+".id"))
+		switch {
+		case parent == before && ofMetadata:
+		case parent == before:
+			text = "`" + text[len(parent)+1:]
+		case ofMetadata:
+			text = "metadata " + text
+		}
+		before = parent
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+// parentOf returns the object that has the path; empty if the path is a key at the top, or more than a path.
+func parentOf(path string) string {
+	at := strings.LastIndexByte(path, '.')
+	if at < 0 || strings.ContainsAny(path, "{+") {
+		return ""
+	}
+	return path[:at]
+}
+
+// describePath describes one path. orID: the path's value is an id, or an object with one.
+func describePath(path string, orID bool) string {
+	prefix, rest, isTemplate := strings.Cut(path, "{")
+	a, b, isSum := strings.Cut(path, "+")
+	switch {
+	case isTemplate:
+		path, suffix, _ := strings.Cut(rest, "}")
+		return code(prefix+"…"+suffix) + " with " + code(path)
+	case isSum:
+		return code(a) + " and " + code(b) + " added up"
+	case orID:
+		return code(path) + " or its `id`"
+	}
+	return code(path)
+}
+
+func describeSums(sums []sum) string {
+	var out []string
+	for _, s := range sums {
+		text := describePaths(s.amount)
+		if s.currency != "" {
+			text += " in " + describePaths(s.currency)
+		}
+		if s.due != "" {
+			text += " (0 is no amount while " + describePaths(s.due) + " is more"
+			if s.discount != "" {
+				text += " and " + describePaths(s.discount) + " covers neither this nor " + describePaths(s.whole)
+			}
+			text += ")"
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+func describeItems(l list) string {
+	if l.path == "" {
+		return ""
+	}
+	out := "in each element of " + describePaths(l.path)
+	for _, part := range []struct{ what, paths string }{
+		{"product", l.product},
+		{"price", l.price},
+		{"units", l.units},
+		{"amount", l.amount},
+		{"whether it is prorated", l.prorated},
+		{"begin of its period", l.periodStart},
+		{"end of its period", l.periodEnd},
+		{"what decides between the cases that the text explains", l.variant},
+	} {
+		if part.paths != "" {
+			out += "; " + part.what + ": " + describePaths(part.paths)
+		}
+	}
+	return out
+}
+
+func (p *Provider) describeAnswers() string {
+	if p.answers.path == "" {
+		return ""
+	}
+	return "the GitHub user is " + describePaths(p.answers.value) + " of the first element of " + describePaths(p.answers.path) + " whose " + describePaths(p.answers.key) + " begins with `github`"
+}
+
+func describeAliases(aliases map[string]string) string {
+	var out []string
+	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
+		out = append(out, code(alias)+" is read as "+code(aliases[alias]))
+	}
+	return strings.Join(out, ", ")
+}
+
+func describeWords[T ~string](words map[string]T) string {
+	var out []string
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		if ours := string(words[word]); ours != word {
+			out = append(out, code(word)+" means "+code(ours))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func code(words ...string) string { return "`" + strings.Join(words, "`, `") + "`" }
+
+func cmpSlice[T any](own, others []T) []T {
+	if own != nil {
+		return own
+	}
+	return others
+}

@@ -1,0 +1,163 @@
+package providers
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// dodo is Dodo Payments. A body has the state of its object at the time of the delivery, not at the time of the event.
+// So the state in the body counts, and not what the event type says.
+var dodo = &Provider{
+	name:    "dodo",
+	schemes: []scheme{standard(base64Key)},
+
+	id: inHeader, kind: "type", time: "timestamp", object: "data",
+
+	metadata: "data.metadata data.customer.metadata",
+	facts: facts{
+		customer: "data.customer.customer_id data.customer_id",
+		user: "@user_id @userId @reference_id @referenceId " +
+			"data.customer.metadata.user_id data.customer.metadata.userId", // where the payment has other metadata
+		kind:        "@kind",
+		productKey:  "@product_key @key",
+		credits:     "@credits",
+		github:      "@github_username @githubUsername @github_login @github",
+		transaction: "data.payment_id",
+		// A payment that starts several subscriptions names them only in a list.
+		subscription: "data.subscription_id data.subscription_ids[0]",
+	},
+	answers:  answers{path: "data.custom_field_responses", key: "key", value: "value"},
+	reversed: map[string]events.ReversalStatus{"failed": events.Failed},
+	arrived:  []string{"succeeded"},
+	statuses: map[string]string{
+		"pending":   events.Incomplete,
+		"on_hold":   events.PastDue, // a renewal failed
+		"cancelled": events.Canceled,
+		"failed":    events.Expired, // it never began
+	},
+
+	events: map[string]meaning{
+		"payment.succeeded":  dodoPayment(nothingSold),
+		"payment.processing": dodoPayment(stillProcessing),
+
+		"subscription.active":                dodoSubscription(events.Checkout),
+		"subscription.renewed":               dodoSubscription(events.Subscription),
+		"subscription.updated":               dodoSubscription(events.Subscription),
+		"subscription.plan_changed":          dodoSubscription(events.Subscription),
+		"subscription.update_payment_method": dodoSubscription(events.Subscription),
+		"subscription.on_hold":               dodoSubscription(events.Subscription),
+		"subscription.past_due":              dodoSubscription(events.Subscription),
+		"subscription.paused":                dodoSubscription(events.Subscription),
+		"subscription.unpaused":              dodoSubscription(events.Subscription),
+		"subscription.cancelled":             dodoSubscription(events.Subscription),
+		"subscription.failed":                dodoSubscription(events.Subscription),
+		"subscription.expired":               dodoSubscription(events.Subscription),
+
+		"refund.succeeded": dodoRefund(events.Succeeded),
+		"refund.failed":    dodoRefund(events.Failed),
+
+		// The money is held as soon as a dispute is opened.
+		"dispute.opened":     dodoDispute(events.Succeeded),
+		"dispute.challenged": dodoDispute(events.Succeeded),
+		"dispute.accepted":   dodoDispute(events.Succeeded),
+		"dispute.lost":       dodoDispute(events.Succeeded),
+		"dispute.expired":    dodoDispute(events.Succeeded),
+		"dispute.won":        dodoDispute(events.Failed),
+		"dispute.cancelled":  dodoDispute(events.Failed),
+	},
+}
+
+// dodoPayment is an event about a payment. That of a subscription has no product_cart: what was sold is in the events
+// of the subscription.
+func dodoPayment(decide func(*events.Event, *values)) meaning {
+	return meaning{
+		action: events.Payment, decide: decide,
+		facts: facts{
+			paid: "data.status", variant: "data.is_update_payment_method", due: "data.total_amount", discount: "data.discount_id data.discounts",
+		},
+		sums:  []sum{{amount: "data.total_amount", currency: "data.currency", ofTransaction: true}},
+		items: &list{path: "data.product_cart", product: "product_id", units: "quantity"},
+	}
+}
+
+// nothingSold is the rule of the payment of 0 with which a buyer changes the payment method.
+func nothingSold(e *events.Event, b *values) {
+	if b.isTrue(variant) {
+		e.Action = events.None
+	}
+}
+
+// stillProcessing: money has arrived only if the body says that the payment has succeeded since.
+func stillProcessing(e *events.Event, b *values) {
+	e.Unpaid = b.word(paid) != "succeeded"
+	nothingSold(e, b)
+}
+
+// dodoSubscription is an event about a subscription. Each of its payments is an event of its own.
+func dodoSubscription(action events.Action) meaning {
+	return meaning{
+		action: action, recurring: true, decide: planBeforeAddons,
+		facts: facts{
+			product: "data.product_id", units: "data.quantity",
+			status: "data.status", ending: "data.cancel_at_next_billing_date",
+			periodStart: "data.previous_billing_date", periodEnd: "data.next_billing_date", canceledAt: "data.cancelled_at",
+			variant: "data.trial_period_days", begin: "data.created_at",
+		},
+		items: &list{path: "data.addons", product: "addon_id", units: "quantity"},
+	}
+}
+
+// planBeforeAddons makes the plan the first of the items, because data.quantity is only the plan's. It also finds out
+// whether the trial is running, which no status says.
+func planBeforeAddons(e *events.Event, b *values) {
+	e.Items = slices.Insert(e.Items, 0, events.Item{Product: e.Product, Units: e.Units})
+	e.Units = events.Number{}
+	if days := b.amountOf(variant); e.Status == events.Active && inTrial(e.PeriodEnd, b.momentOf(begin), days) {
+		e.Status = events.Trialing
+	}
+}
+
+// inTrial reports whether a period ends with the trial. The first payment can be an hour late.
+func inTrial(periodEnd, begin time.Time, days events.Number) bool {
+	return days.Value > 0 && days.Value <= maxTrialDays && !periodEnd.IsZero() && !begin.IsZero() &&
+		!periodEnd.After(begin.AddDate(0, 0, int(days.Value)).Add(time.Hour))
+}
+
+// maxTrialDays keeps the end of a trial within the calendar. No shop gives a trial of that length.
+const maxTrialDays = 10_000
+
+// dodoRefund is an event about a refund. status counts if the body has none.
+func dodoRefund(status events.ReversalStatus) meaning {
+	return meaning{
+		action: events.Reverse, cause: events.Refund,
+		facts: facts{
+			reversal: "data.refund_id", reversalStatus: "data.status", reversalAmount: "data.amount", variant: "data.is_partial",
+		},
+		decide: func(e *events.Event, b *values) {
+			if b.word(reversalStatus) == "" {
+				e.Reversal.Status = status
+			}
+			if !e.Reversal.Amount.Present && b.isTrue(variant) { // nobody knows how much
+				e.Reversal.Amount = events.Number{Present: true, Bad: true}
+			}
+		},
+	}
+}
+
+func dodoDispute(status events.ReversalStatus) meaning {
+	return meaning{
+		action: events.Reverse, cause: events.Chargeback, reversal: status, decide: onlyMinorUnits,
+		facts: facts{reversal: "data.dispute_id", reversalAmount: "data.amount"},
+	}
+}
+
+// onlyMinorUnits is the rule of a dispute's amount, which is a text. With a decimal point it is not in the minor unit;
+// then the whole payment is disputed.
+func onlyMinorUnits(e *events.Event, b *values) {
+	if strings.Contains(b.word(reversalAmount), ".") {
+		e.Reversal.Amount = events.Number{}
+	}
+}

@@ -1,0 +1,127 @@
+package providers
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// scalar is a value of the body. Only strings and numbers count as text and as numbers; others count as absent. But kind
+// distinguishes them from null, because such a value makes a number invalid.
+type scalar struct {
+	text   []byte // a part of the body itself if a string has no escapes; the whole of an array
+	kind   byte   // '"' for a string, '0' for a number, 't', 'f', '[', '{' for an object, '}' for an empty one; 0 if absent
+	broken bool   // the string contains a lone surrogate
+}
+
+func (s *scalar) read(d *decoder) {
+	*s = scalar{}
+	raw := d.value()
+	if d.failed {
+		return
+	}
+	switch raw[0] {
+	case 'n':
+	case '"':
+		if s.text, s.broken = unquote(raw); len(s.text) > 0 {
+			s.kind = '"'
+		}
+	case '{', 't', 'f':
+		s.kind = raw[0]
+	case '[':
+		s.text, s.kind = raw, '['
+	default:
+		s.text, s.kind = raw, '0'
+	}
+}
+
+// isText reports whether the scalar is a string or a number.
+func (s *scalar) isText() bool { return s.kind == '"' || s.kind == '0' }
+
+// isUnicode reports whether the scalar is a non-empty string without a lone surrogate.
+func (s *scalar) isUnicode() bool { return s.kind == '"' && !s.broken }
+
+// number reads a JSON number or a numeric string. 200, "200", 200.0 and 2e2 are
+// the same number; 0.5, 1e400 and "ten" are Bad.
+func (s *scalar) number() events.Number {
+	if s.kind == 0 {
+		return events.Number{}
+	}
+	bad := events.Number{Present: true, Bad: true}
+	if !s.isText() || slices.ContainsFunc(s.text, notOfNumber) {
+		return bad
+	}
+	if value, err := strconv.ParseInt(string(s.text), 10, 64); err == nil {
+		return events.Number{Value: value, Present: true}
+	}
+	if _, err := strconv.ParseFloat(string(s.text), 64); err != nil {
+		return bad
+	}
+	value, err := strconv.ParseInt(plainDigits(string(s.text)), 10, 64)
+	if err != nil {
+		return bad
+	}
+	return events.Number{Value: value, Present: true}
+}
+
+// plainDigits returns a number without its point and exponent, such as 2.50e1 as 25. If that is not whole, or longer
+// than 64 bits, it is no number.
+func plainDigits(number string) string {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := whole + fraction
+	if strings.Trim(digits, "+-0") == "" {
+		return "0"
+	}
+	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil {
+		return ""
+	}
+	for shift -= len(fraction); shift < 0 && strings.HasSuffix(digits, "0"); shift++ {
+		digits = strings.TrimSuffix(digits, "0")
+	}
+	if shift < 0 || shift > maxDigits {
+		return ""
+	}
+	return digits + strings.Repeat("0", shift)
+}
+
+// maxDigits is how many digits 64 bits can have.
+const maxDigits = 19
+
+func notOfNumber(c byte) bool {
+	return (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E'
+}
+
+// A time before earliest is not one of a shop that takes payments, but a number in another unit.
+var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// maxTime is the last time that RFC 3339 can express; Postgres can store later ones.
+var maxTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// moment reads an RFC 3339 time, or a number of units since 1970. The result is in UTC and truncated to microseconds; it
+// is the zero time if the value is neither, and if it is implausible: before 2000, or after 9999.
+func (s *scalar) moment(unit time.Duration) time.Time {
+	if !s.isText() || s.broken {
+		return time.Time{}
+	}
+	var t time.Time
+	if n := s.number(); !n.Bad {
+		perSecond := int64(time.Second / unit)
+		t = time.Unix(n.Value/perSecond, n.Value%perSecond*int64(unit))
+	} else if parsed, err := time.Parse(time.RFC3339, string(s.text)); err == nil {
+		t = parsed
+	}
+	t = t.UTC().Truncate(time.Microsecond)
+	if t.Before(earliest) || t.After(maxTime) {
+		return time.Time{}
+	}
+	return t
+}
+
+// none is an absent scalar.
+var none scalar

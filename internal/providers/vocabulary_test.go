@@ -1,0 +1,151 @@
+package providers
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// neutral are packages that know no provider: a new provider is a table in this package, and nothing else.
+var neutral = []string{"projections", "report", "console", "verify", "store", "events", "webhook", "tables", "rebuild", "live"}
+
+// Names and event types of providers occur in no text and in no comment of these packages, and the keys of their bodies
+// are no string there.
+func TestNoOtherPackageKnowsTheWordsOfAProvider(t *testing.T) {
+	t.Parallel()
+	words, keys, read := wordsOfAll(), keysOfAll(), 0
+	for _, name := range neutral {
+		require.NoError(t, filepath.WalkDir(filepath.Join("..", name), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				if err == nil && (entry.Name() == "testdata" || entry.Name() == "browser") {
+					return filepath.SkipDir
+				}
+				return err
+			}
+			texts, literals := textsOf(t, path)
+			for _, text := range texts {
+				require.Empty(t, words.FindString(text), "%s: %s", path, text)
+			}
+			for _, literal := range literals {
+				require.NotContains(t, keys, literal, path)
+			}
+			read++
+			return nil
+		}))
+	}
+	require.Greater(t, read, 10*len(neutral))
+}
+
+// The search above finds what it looks for.
+func TestTheWordsOfProvidersAreKnown(t *testing.T) {
+	t.Parallel()
+	words, keys := wordsOfAll(), keysOfAll()
+	for _, text := range []string{"checkout.completed", "in ('refund.created', 'x')", "after customer.subscription.updated.", "order_refunded", "of Stripe"} {
+		require.NotEmpty(t, words.FindString(text), text)
+	}
+	for _, text := range []string{"payment", "checkout", "the provider", "row.refund.created_at", "subscription_created_at"} {
+		require.Empty(t, words.FindString(text), text)
+	}
+	for _, key := range []string{"client_reference_id", "last_transaction_id", "grand_total", "billing_reason"} {
+		require.Contains(t, keys, key)
+	}
+	texts, literals := textsOf(t, "creem.go")
+	require.Contains(t, literals, "checkout.completed")
+	require.Contains(t, strings.Join(texts, "\n"), "Creem as it is sold")
+}
+
+// wordsOfAll matches the names and the event types of all providers. The shop's own and the one of the specification have
+// neutral names, and the shop's own types are neutral, too.
+func wordsOfAll() *regexp.Regexp {
+	words := map[string]bool{}
+	for _, p := range All {
+		if p == payfold {
+			continue
+		}
+		if p != specification {
+			words["(?i:"+p.name+")"] = true
+		}
+		for name := range p.events {
+			words[regexp.QuoteMeta(name)] = true
+		}
+	}
+	return regexp.MustCompile(`\b(` + strings.Join(slices.Sorted(maps.Keys(words)), "|") + `)\b`)
+}
+
+// keysOfAll are the last keys of all paths, without those that payfold uses itself.
+func keysOfAll() map[string]bool {
+	keys := map[string]bool{}
+	for _, p := range All {
+		if p == payfold {
+			continue
+		}
+		addKeys(keys, p.reader.root)
+		for _, m := range p.known {
+			for _, l := range []compiledList{m.items, m.answers} {
+				if l.reader != nil {
+					addKeys(keys, l.reader.root)
+				}
+			}
+		}
+	}
+	for _, own := range ownWords {
+		delete(keys, own)
+	}
+	return keys
+}
+
+func addKeys(keys map[string]bool, n *node) {
+	if n.first != nil {
+		addKeys(keys, n.first)
+	}
+	for key, below := range n.children {
+		if below.read {
+			keys[key] = true
+		}
+		addKeys(keys, below)
+	}
+}
+
+// ownWords are keys that are also columns, labels or words of payfold.
+var ownWords = []string{
+	"amount", "credits", "event_id", "event_type", "id", "key", "kind", "order", "order_id", "product", "provider_payment_id",
+	"reason", "status", "subscription", "subscription_id", "timestamp", "transaction", "transaction_id", "type", "user_id",
+}
+
+// textsOf returns the texts of a file that a person or a database reads, with its comments, and its string literals. Of a
+// file that is not Go, that is the whole text.
+func textsOf(t *testing.T, path string) (texts, literals []string) {
+	t.Helper()
+	if strings.HasSuffix(path, "_test.go") {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if filepath.Ext(path) != ".go" {
+		return []string{string(text)}, nil
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments)
+	require.NoError(t, err)
+	for _, comment := range file.Comments {
+		texts = append(texts, comment.Text())
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if literal, is := n.(*ast.BasicLit); is && literal.Kind == token.STRING {
+			value, err := strconv.Unquote(literal.Value)
+			require.NoError(t, err)
+			texts, literals = append(texts, value), append(literals, value)
+		}
+		return true
+	})
+	return texts, literals
+}
