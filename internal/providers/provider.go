@@ -130,7 +130,7 @@ type meaning struct {
 }
 
 // All are the providers, in the order of the documentation.
-var All = []*Provider{specification, creem, stripe, paddle, polar, dodo, payfold}
+var All = []*Provider{specification, creem, stripe, paddle, polar, dodo, lemonSqueezy, payfold}
 
 var byName = map[string]*Provider{}
 
