@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
+.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -55,6 +55,10 @@ test-console: ## the console in a browser: the real programs, every page, all ru
 	AXE="$$(internal/console/browser/ensure.sh axe)" && \
 	export PG_BIN CHROMIUM AXE && \
 	cd internal/console/browser && go vet ./... && go test -count 1 -timeout 30m ./...
+
+test-signatures: ## what the official packages of the providers sign, sent to the real ingest, and what they say of ours; needs npm
+	internal/providers/official/ensure.sh && \
+	cd internal/providers/official && go vet ./... && go test -count 1 -timeout 10m ./...
 
 test-units: ## systemd-analyze rates the exposure of each systemd unit below 2.0
 	@for unit in deploy/systemd/*.service; do \

@@ -1,0 +1,16 @@
+#!/bin/sh
+# ensure.sh: installs the providers' packages into node_modules, unless those of package-lock.json are there.
+set -eu
+cd "$(dirname "$0")"
+
+say() { printf '%s\n' "$*" >&2; }
+
+for program in node npm; do
+	command -v "$program" >/dev/null || { say "$program not found; install it: sudo apt-get install -y npm"; exit 1; }
+done
+
+installed=node_modules/.installed
+if ! cmp -s package-lock.json "$installed"; then
+	npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >&2
+	cp package-lock.json "$installed"
+fi
