@@ -10,7 +10,7 @@ import (
 // object.provider_payment_id, and the rest in object.metadata.
 var specification = &Provider{
 	name:    "provider",
-	schemes: []scheme{repeatedHexOfBody("Provider-Signature")},
+	schemes: []scheme{hexOfBody("Provider-Signature").repeated()},
 
 	id: "id", kind: "eventType", time: "created_at", object: "object",
 

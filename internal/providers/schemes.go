@@ -21,6 +21,7 @@ type scheme struct {
 	sign    func(note, string) http.Header // the headers for a signature
 	encode  func([]byte) string            // how a signature is written
 	between string                         // stands between what is signed before the body and the body; empty if nothing is
+	repeats bool                           // its header may come several times; any other must come once
 }
 
 // note is what the headers of a delivery say of its signature.
@@ -36,22 +37,9 @@ type note struct {
 // eight values are an attack.
 const maxSignatures = 8
 
-// hexOfBody signs the body alone, in hexadecimal. sha256= may stand before a signature. The header must come once; commas
-// separate several signatures in it.
+// hexOfBody signs the body alone, in hexadecimal. sha256= may stand before a signature. Commas separate several
+// signatures.
 func hexOfBody(header string, others ...string) scheme {
-	once := repeatedHexOfBody(header, others...)
-	repeated := once.read
-	once.read = func(h http.Header, name string) note {
-		if len(h[name]) != 1 {
-			return note{}
-		}
-		return repeated(h, name)
-	}
-	return once
-}
-
-// repeatedHexOfBody is hexOfBody for a header that may come several times.
-func repeatedHexOfBody(header string, others ...string) scheme {
 	return scheme{
 		headers: append([]string{header}, others...), keys: textKey, encode: hex.EncodeToString,
 		read: func(h http.Header, name string) (n note) {
@@ -64,6 +52,12 @@ func repeatedHexOfBody(header string, others ...string) scheme {
 		},
 		sign: func(_ note, signature string) http.Header { return http.Header{header: {signature}} },
 	}
+}
+
+// repeated is the scheme for a header that may come several times.
+func (s scheme) repeated() scheme {
+	s.repeats = true
+	return s
 }
 
 func withoutPrefix(signature string) string {
@@ -90,7 +84,7 @@ func timed(header, timeName, signatureName, comma, between string) scheme {
 					n.add(hex.DecodeString, value)
 				}
 			}
-			if times != 1 || n.at.IsZero() || len(h[name]) != 1 {
+			if times != 1 || n.at.IsZero() {
 				return note{}
 			}
 			return n
@@ -114,7 +108,7 @@ func standard(keys func(secret string) [][]byte) scheme {
 		headers: []string{webhookSignature}, keys: keys, encode: base64.StdEncoding.EncodeToString, between: ".",
 		read: func(h http.Header, name string) (n note) {
 			ids, times := h[webhookID], h[webhookTime]
-			if len(ids) != 1 || len(times) != 1 || len(h[name]) != 1 || !isHeaderID(ids[0]) || seconds(times[0]).IsZero() {
+			if len(ids) != 1 || len(times) != 1 || !isHeaderID(ids[0]) || seconds(times[0]).IsZero() {
 				return note{}
 			}
 			n.id, n.before, n.at = ids[0], ids[0]+"."+times[0], seconds(times[0])

@@ -35,7 +35,10 @@ func (p *Provider) Verify(header http.Header, body []byte, secrets []Secret, now
 	for i := range p.schemes {
 		s := &p.schemes[i]
 		for _, name := range s.headers {
-			if len(header[name]) > 0 {
+			switch times := len(header[name]); {
+			case times > 1 && !s.repeats:
+				return Signature{}, ErrSignature
+			case times > 0:
 				return p.verify(i, s.read(header, name), body, secrets, now)
 			}
 		}
