@@ -36,7 +36,11 @@ func (r Rules) reverse(s *State, f *facts) (Outcome, Reason) {
 
 // reversalCounts reports whether that reversal of the payment counts now.
 func (s *State) reversalCounts(p *Payment, id string) bool {
-	t := takenBy(s.reversalsFor(p), p)
-	one := t.reversals[id]
-	return one != nil && one.last.succeeded()
+	var last *Reversal
+	for _, r := range s.reversalsFor(p) {
+		if r.ReversalID == id && (last == nil || r.decidesAfter(last)) {
+			last = &r
+		}
+	}
+	return last != nil && last.succeeded()
 }
