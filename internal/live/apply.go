@@ -24,7 +24,7 @@ func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch [
 	for attempt := 1; ; attempt++ {
 		var result Result
 		err := transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-			return loadAndFold(ctx, s, tx, rules, batch, advance, &result)
+			return loadAndFold(ctx, s, tx, rules, batch, &result)
 		})
 		if store.IsConflict(err) && attempt < maxConflicts {
 			continue
@@ -46,13 +46,7 @@ func resultOf(state *projections.State) Result {
 }
 
 // loadAndFold returns the statements that write what the events change.
-func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, advance store.Advance, result *Result) (*pgx.Batch, error) {
-	inBatch := func(seq uint64) bool {
-		return slices.ContainsFunc(batch, func(e events.Event) bool { return e.Seq == seq })
-	}
-	if err := advance.Quarantined.Record(ctx, tx, advance.LogID, inBatch); err != nil {
-		return nil, err
-	}
+func loadAndFold(ctx context.Context, s *store.Store, tx pgx.Tx, rules projections.Rules, batch []events.Event, result *Result) (*pgx.Batch, error) {
 	batch, err := withoutKnownMarks(ctx, tx, batch)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
-	"github.com/payfold/payfold/internal/store"
 )
 
 // LostLogTimeout is lostLogTimeout.
@@ -28,9 +27,6 @@ var (
 func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	return p.heartbeat(ctx, partitions)
 }
-
-// Refused notes that the database has refused an event, whose rejection was not committed.
-func (p *Projector) Refused(refused *store.RefusedError) error { return p.quarantine.Add(refused) }
 
 // Follower applies batches as a projector does.
 type Follower struct {

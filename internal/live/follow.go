@@ -31,7 +31,6 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 		<-ctx.Done()
 		return nil
 	}
-	p.quarantine.Forget() // what an earlier try could not commit; the database may accept these events now
 	f := newFollower(p, logID, share, at)
 	from := f.delivered + 1
 	group, working := errgroup.WithContext(ctx)
@@ -199,25 +198,16 @@ func (f *follower) withDropped(batch []message) []message {
 
 // applyBatch applies the messages of the share and drops the others. A batch that the
 // database refuses is halved until the event at fault is found. That event is quarantined
-// and rejected; the others are applied.
+// if the database refuses it again; the others are applied.
 func (f *follower) applyBatch(ctx context.Context, batch []message) error {
-	err := f.write(ctx, batch)
+	err := f.write(ctx, batch, Apply)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) {
 		return err
 	}
-	if refused.Seq == 0 && len(batch) == 1 && f.mine[batch[0].Partition] {
-		refused.Seq = batch[0].Seq
-	}
-	if refused.Seq != 0 {
-		if err := f.projector.quarantine.Add(refused); err != nil {
-			return err
-		}
-		return f.applyBatch(ctx, batch)
-	}
 	middle := len(batch) / 2
 	if middle == 0 {
-		return err // the batch has no message of the share
+		return f.applyRefused(ctx, batch, refused)
 	}
 	if err := f.applyBatch(ctx, batch[:middle]); err != nil {
 		return err
@@ -229,7 +219,8 @@ func (f *follower) applyBatch(ctx context.Context, batch []message) error {
 // transaction may wait for a promotion first.
 const applyTimeout = store.HoldTimeout + 5*time.Second
 
-func (f *follower) write(ctx context.Context, batch []message) error {
+// write applies the messages of the share and drops the others, in one transaction.
+func (f *follower) write(ctx context.Context, batch []message, apply applier) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	p, began := f.projector, time.Now()
@@ -253,16 +244,9 @@ func (f *follower) write(ctx context.Context, batch []message) error {
 		}
 	}
 	if len(from) > 0 {
-		result, err := Apply(ctx, p.Store, p.Rules, decoded(fresh), store.Advance{
-			LogID: f.logID, From: from, To: delivered, Digest: digest, Quarantined: p.quarantine.Pending,
-		})
+		result, err := apply(ctx, p.Store, p.Rules, decoded(fresh), store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest})
 		if err != nil {
 			return err
-		}
-		for _, m := range fresh {
-			if p.quarantine.Committed(ctx, p.Logger, m.Seq) {
-				p.metrics.quarantined.Inc()
-			}
 		}
 		p.observe(ctx, result, began, delivered)
 		p.trace(fresh, result, began)

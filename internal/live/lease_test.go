@@ -2,7 +2,6 @@ package live_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -188,20 +186,6 @@ func TestAQuarantinedEventIsRejectedAndTheOthersAreApplied(t *testing.T) {
 	pardoned := w.Rebuild(t, w.Open(ctx, t, "pardoned"), 0)
 	require.NoError(t, pardoned.Run(ctx, w.Head(ctx, t)))
 	require.EqualValues(t, 40*41/2, w.Number(ctx, t, "select balance from pardoned.credits where user_id = 'u1'"))
-}
-
-// The connection was lost before the rejection was committed. Meanwhile the database was repaired, or another projector
-// has applied the event.
-func TestAnEventWhoseRejectionWasNotCommittedIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	ctx, w := world.New(t)
-	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
-	p, database := w.Projector(ctx, t, 100)
-	require.NoError(t, p.Refused(&store.RefusedError{Seq: 1, Cause: errors.New("refused")}))
-	world.Run(ctx, t, p, database)
-	w.WaitApplied(ctx, t)
-	require.EqualValues(t, 1, w.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
-	require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
 }
 
 func TestADatabaseThatRefusesEverythingIsTheCauseAndNotTheEvents(t *testing.T) {

@@ -29,8 +29,6 @@ type Advance struct {
 	From   map[int]uint64 // partition → the position where the batch begins
 	To     uint64
 	Digest []byte // of the message at To
-
-	Quarantined QuarantinedEvents // those of the batch are rejected; others are not used
 }
 
 //go:embed advance_checkpoints.sql

@@ -58,7 +58,7 @@ func TestADatabaseThatRefusesManyEventsIsTheCause(t *testing.T) {
 	for seq := range uint64(maxQuarantined) {
 		require.NoError(t, q.Add(&RefusedError{Seq: seq, Cause: errors.New("refused")}))
 		if seq%2 == 0 {
-			require.True(t, q.Committed(t.Context(), testenv.Logger(t), seq))
+			q.Committed(t.Context(), testenv.Logger(t), seq)
 		}
 	}
 	require.ErrorContains(t, q.Add(&RefusedError{Seq: maxQuarantined, Cause: errors.New("refused")}), "refuses more than 100 events, so the events are not the cause: refused")

@@ -15,7 +15,7 @@ const maxQuarantined = 100
 // Quarantine has the events that the database has refused in this process. The zero value
 // is empty. It is not safe for concurrent use.
 type Quarantine struct {
-	Pending  QuarantinedEvents // their rejections are not committed yet
+	Pending  QuarantinedEvents // of a rebuild: their rejections are not committed yet
 	recorded int
 }
 
@@ -27,34 +27,45 @@ func (q *Quarantine) Add(refused *RefusedError) error {
 	}
 	if _, again := q.Pending[refused.Seq]; again {
 		delete(q.Pending, refused.Seq)
-		return fmt.Errorf("the database refuses even the rejection of the event at seq %d, so the events are not the cause: %w", refused.Seq, refused.Cause)
+		return NotTheEvent(refused.Seq, refused.Cause)
 	}
-	if q.recorded+len(q.Pending) >= maxQuarantined {
-		return fmt.Errorf("the database refuses more than %d events, so the events are not the cause: %w", maxQuarantined, refused.Cause)
+	if err := q.CheckRoom(refused.Cause); err != nil {
+		return err
 	}
 	q.Pending[refused.Seq] = refused.Cause
 	return nil
 }
 
-// Forget forgets the events whose rejections are not committed. If the database still refuses them, they are added
-// again.
-func (q *Quarantine) Forget() { q.Pending = nil }
-
-// Committed notes that the fold of an event was committed, and reports whether the event
-// was rejected because it is quarantined.
-func (q *Quarantine) Committed(ctx context.Context, logger *slog.Logger, seq uint64) bool {
-	cause, rejected := q.Pending[seq]
-	if rejected {
-		delete(q.Pending, seq)
-		q.recorded++
-		logger.ErrorContext(ctx, "an event is quarantined: the database refuses its rows, and it is rejected", "seq", seq, "error", cause)
+// CheckRoom returns an error if this process has quarantined so many events that the database is the cause.
+func (q *Quarantine) CheckRoom(cause error) error {
+	if q.recorded+len(q.Pending) >= maxQuarantined {
+		return fmt.Errorf("the database refuses more than %d events, so the events are not the cause: %w", maxQuarantined, cause)
 	}
-	return rejected
+	return nil
+}
+
+// NotTheEvent returns the error of a database that refuses even the rejection of an event.
+func NotTheEvent(seq uint64, cause error) error {
+	return fmt.Errorf("the database refuses even the rejection of the event at seq %d, so the events are not the cause: %w", seq, cause)
+}
+
+// Committed notes that the fold of an event was committed. It does nothing unless the event is pending.
+func (q *Quarantine) Committed(ctx context.Context, logger *slog.Logger, seq uint64) {
+	if cause, rejected := q.Pending[seq]; rejected {
+		delete(q.Pending, seq)
+		q.Recorded(ctx, logger, seq, cause)
+	}
+}
+
+// Recorded notes that the rejection of an event was committed.
+func (q *Quarantine) Recorded(ctx context.Context, logger *slog.Logger, seq uint64, cause error) {
+	q.recorded++
+	logger.ErrorContext(ctx, "an event is quarantined: the database refuses its rows, and it is rejected", "seq", seq, "error", cause)
 }
 
 // QuarantinedEvents are the causes for which the database has refused events, by the
-// events' sequences. The batch that has them rejects the events and records them in
-// payfold.quarantined_event, in the same transaction. From then on every fold of the log rejects them.
+// events' sequences. The transaction that rejects the events records them in
+// payfold.quarantined_event. From then on every fold of the log rejects them.
 type QuarantinedEvents map[uint64]error
 
 // Record records the events for which inBatch returns true.

@@ -1,0 +1,147 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// applier is Apply, or another function that applies a batch in one transaction.
+type applier func(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error)
+
+// applyRefused applies a batch of one message, which the database has refused, or quarantines its event.
+func (f *follower) applyRefused(ctx context.Context, batch []message, refused *store.RefusedError) error {
+	if fresh, _ := f.fresh(batch); len(fresh) == 0 {
+		return refused // no event was written
+	}
+	p := f.projector
+	if err := p.quarantine.CheckRoom(refused.Cause); err != nil {
+		return err
+	}
+	var refusal error
+	err := f.write(ctx, batch, func(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (result Result, err error) {
+		result, refusal, err = applyOrReject(ctx, s, rules, batch[0], advance)
+		return result, err
+	})
+	if err != nil || refusal == nil {
+		return err
+	}
+	p.quarantine.Recorded(ctx, p.Logger, batch[0].Seq, refusal)
+	p.metrics.quarantined.Inc()
+	return nil
+}
+
+// applyOrReject is Apply for one event that the database has refused alone. Between that refusal and this call somebody
+// may have repaired a database that refused everything. So one transaction finds out what the cause is, and does this
+// in this order:
+//
+//  1. The database must take the rejection of the event, which is rolled back. If it does not, the database is the
+//     cause, and the error says so.
+//  2. It is given the event's own rows. If it takes them, the event is applied.
+//  3. It has refused them. The rejection is written and recorded in payfold.quarantined_event. refusal is the reason.
+//
+// A database that refuses everything until its repair refuses the first step, or takes the second, at whatever moment
+// the repair comes. Nobody can change the definitions of the tables between the steps, because the transaction has
+// locked the tables.
+func applyOrReject(ctx context.Context, s *store.Store, rules projections.Rules, event events.Event, advance store.Advance) (result Result, refusal, err error) {
+	for attempt := 1; ; attempt++ {
+		refusal = nil
+		err = transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
+			try := trial{store: s, rules: rules, event: []events.Event{event}, logID: advance.LogID, result: &result}
+			if _, err := tx.Exec(ctx, "lock table "+tables.Names()+" in row exclusive mode"); err != nil {
+				return nil, fmt.Errorf("lock the tables: %w", err)
+			}
+			if err := try.rejection(ctx, tx); err != nil {
+				return nil, err
+			}
+			err := try.own(ctx, tx)
+			if refusal = refusalIn(err, attempt); refusal != nil {
+				return try.reject(ctx, tx, refusal)
+			}
+			return &pgx.Batch{}, err
+		})
+		if store.IsConflict(err) && attempt < maxConflicts {
+			continue
+		}
+		if cause := refusalIn(err, attempt); cause != nil { // of the rejection
+			err = store.NotTheEvent(event.Seq, cause)
+		}
+		return result, refusal, err
+	}
+}
+
+// refusalIn returns the cause of a refusal. It returns nil for another error, and for a conflict after which the event is
+// tried again.
+func refusalIn(err error, attempt int) error {
+	var refused *store.RefusedError
+	if store.IsConflict(err) && attempt < maxConflicts || !errors.As(store.AsRefused(err), &refused) {
+		return nil
+	}
+	return refused.Cause
+}
+
+// trial writes the rows of one event in parts of a transaction.
+type trial struct {
+	store  *store.Store
+	rules  projections.Rules
+	event  []events.Event
+	logID  string
+	result *Result // of what was written last
+}
+
+// errTaken makes pgx.BeginFunc roll back to the savepoint.
+var errTaken = errors.New("the database takes these rows")
+
+// rejection writes the rejection of the event and rolls back to where it began.
+func (t trial) rejection(ctx context.Context, tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+		writes, err := t.reject(ctx, tx, errTaken)
+		if err == nil {
+			err = writeNow(ctx, tx, writes)
+		}
+		if err == nil {
+			err = errTaken
+		}
+		return err
+	})
+	if errors.Is(err, errTaken) {
+		return nil
+	}
+	return err
+}
+
+// own writes the event's own rows. After an error the transaction is where it began.
+func (t trial) own(ctx context.Context, tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+		writes, err := loadAndFold(ctx, t.store, tx, t.rules, t.event, t.result)
+		if err != nil {
+			return err
+		}
+		return writeNow(ctx, tx, writes)
+	})
+}
+
+// reject records that the event is quarantined, and returns the statements that write its rejection.
+func (t trial) reject(ctx context.Context, tx pgx.Tx, cause error) (*pgx.Batch, error) {
+	refused := store.QuarantinedEvents{t.event[0].Seq: cause}
+	if err := refused.Record(ctx, tx, t.logID, func(uint64) bool { return true }); err != nil {
+		return nil, err
+	}
+	return loadAndFold(ctx, t.store, tx, t.rules, t.event, t.result)
+}
+
+// writeNow sends the statements. It also checks what Postgres would check only at the commit.
+func writeNow(ctx context.Context, tx pgx.Tx, writes *pgx.Batch) error {
+	writes.Queue("set constraints all immediate")
+	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
+		return fmt.Errorf("write the rows: %w", err)
+	}
+	return nil
+}
