@@ -20,6 +20,7 @@ func TestFlagsThatDoNotGoTogetherAreFaults(t *testing.T) {
 		"rebuild --until=2999-01-01T00:00:00Z":               "--until is in the future",
 		"rebuild --until-seq=1 --until=2020-01-01T00:00:00Z": "--until-seq and --until are both set",
 		"rebuild --with=nothing":                             "--with nothing: there is no such projection",
+		"quarantine retry x":                                 `<seq>: "x" is not a whole number`,
 		"explain evt_1 --before=5":                           "--before needs --user",
 		"verify --checkpoint=file":                           "CHECKPOINT_VERIFIER_KEY is missing: without the signer's verifier key a checkpoint proves nothing; set it to the key that ingest checkpoint --new-key printed",
 		"verify --archive-url=ftp://a":                       "ARCHIVE_URL: ",

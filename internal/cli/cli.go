@@ -73,6 +73,9 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 	given := map[*kong.Flag]bool{}
 	for _, node := range parsed.Path {
 		given[node.Flag] = true
+		if node.Positional != nil {
+			faults.Add(wrong[reading{node.Positional, true}])
+		}
 	}
 	for _, flag := range parsed.Flags() { // only those of the chosen command
 		faults.Add(wrong[reading{flag.Value, given[flag]}])
@@ -147,6 +150,9 @@ func value[T any](wrong readings, kind string, parse func(string) (T, error)) ko
 }
 
 func names(ctx *kong.DecodeContext) string {
+	if ctx.Value.Flag == nil {
+		return "<" + ctx.Value.Name + ">" // as in the usage
+	}
 	out := "--" + ctx.Value.Name
 	if len(ctx.Value.Tag.Envs) > 0 {
 		out += " (" + strings.Join(ctx.Value.Tag.Envs, ", ") + ")"

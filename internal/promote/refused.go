@@ -128,7 +128,7 @@ func checkApplied(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 		return fmt.Errorf("compare the quarantined events: %w", err)
 	}
 	if rejected > 0 {
-		return fmt.Errorf("%w: %s rejects %d quarantined events that the live tables have applied, the first at seq %d; repair the cause, delete their rows from payfold.quarantined_event, and run: projector drop %[2]s, then projector rebuild --promote; projector promote --accept-log-loss gives these up",
+		return fmt.Errorf("%w: %s rejects %d quarantined events that the live tables have applied, the first at seq %d; repair the cause, and run: projector quarantine retry for each, projector drop %[2]s, then projector rebuild --promote; projector promote --accept-log-loss gives these up",
 			ErrNotPromoted, s.Schema(), rejected, first)
 	}
 	return nil

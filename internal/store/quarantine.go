@@ -87,3 +87,20 @@ func (q QuarantinedEvents) Record(ctx context.Context, tx pgx.Tx, logID string, 
 	}
 	return nil
 }
+
+// IsQuarantined reports whether an event of the schema's log is quarantined.
+func IsQuarantined(ctx context.Context, q Querier, schema string, seq uint64) (quarantined bool, err error) {
+	err = q.QueryRow(ctx, `select exists (select from payfold.quarantined_event join payfold.schema_state using (log_id)
+		where schema_name = $1 and stream_seq = $2)`, schema, int64(seq)).Scan(&quarantined)
+	if err != nil {
+		return false, fmt.Errorf("look for the quarantined event: %w", err)
+	}
+	return quarantined, nil
+}
+
+// QueueRelease queues the removal of an event of the schema's log from the quarantine. The transaction must also fold the
+// event again.
+func QueueRelease(batch *pgx.Batch, schema string, seq uint64) {
+	batch.Queue(`delete from payfold.quarantined_event q using payfold.schema_state s
+		where s.schema_name = $1 and s.log_id = q.log_id and q.stream_seq = $2`, schema, int64(seq))
+}

@@ -175,6 +175,11 @@ func Qualified(schema, table string) string { return pgx.Identifier{schema, tabl
 // waits up to ten seconds, because the session of a killed command may hold the lock for some
 // seconds. After that it returns an error.
 func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
+	return s.LockSchemaNamed(ctx, s.schema)
+}
+
+// LockSchemaNamed is LockSchema for another schema.
+func (s *Store) LockSchemaNamed(ctx context.Context, name string) (unlock func(), err error) {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
@@ -182,9 +187,9 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 	retry := backoff.Every(LockRetryInterval)
 	for range lockTimeout / LockRetryInterval {
 		var locked bool
-		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, s.schema).Scan(&locked); err != nil {
+		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, name).Scan(&locked); err != nil {
 			connection.Release()
-			return nil, fmt.Errorf("lock schema %s: %w", s.schema, err)
+			return nil, fmt.Errorf("lock schema %s: %w", name, err)
 		}
 		if locked {
 			return func() { _ = connection.Hijack().Close(context.Background()) }, nil
@@ -195,7 +200,7 @@ func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
 		}
 	}
 	connection.Release()
-	return nil, fmt.Errorf("another command works on schema %s", s.schema)
+	return nil, fmt.Errorf("another command works on schema %s", name)
 }
 
 const (

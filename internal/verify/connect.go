@@ -12,9 +12,9 @@ import (
 	"github.com/payfold/payfold/internal/rebuild"
 )
 
-// errTooConnected means that out-of-order events connect too many customers. Only a rebuild
-// settles them.
-var errTooConnected = errors.New("out-of-order events connect too many customers")
+// errTooConnected means that the events connect too many customers. Only a rebuild folds them
+// again.
+var errTooConnected = errors.New("the events connect too many customers")
 
 // maxConnected bounds the events that out-of-order events connect. It bounds the memory for
 // them, and the time for which live batches wait while rows are replaced.

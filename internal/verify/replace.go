@@ -19,6 +19,8 @@ import (
 var (
 	// errNotSettled means that out-of-order events can be settled only by a rebuild.
 	errNotSettled = errors.New("not settled; projector rebuild --promote folds everything anew")
+	// errNotRetried means that a quarantined event can be tried again only in a rebuild.
+	errNotRetried = errors.New("only a rebuild can try it again: delete its row from payfold.quarantined_event, then projector rebuild --promote")
 	// errBusy means that batches or readers held locks for too long. A retry may succeed.
 	errBusy = errors.New("the live tables are busy; try again")
 	// errMoreConnected means that new events connect further customers. A retry includes them.
@@ -41,7 +43,7 @@ func (s *Settle) replace(ctx context.Context, at *identity.Positions, customers 
 		if err := store.HoldBatches(ctx, tx); err != nil {
 			return err
 		}
-		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, fmt.Errorf("%w: it took longer than %s, for which live work waits", errNotSettled, store.CatchUpTimeout))
+		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, fmt.Errorf("%w: it took longer than %s, for which live work waits", s.errRebuild(), store.CatchUpTimeout))
 		defer cancel()
 		done, err = s.replaceLocked(working, tx, at, customers)
 		if err != nil && working.Err() != nil && ctx.Err() == nil {
@@ -62,14 +64,14 @@ func (s *Settle) replaceLocked(ctx context.Context, tx pgx.Tx, at *identity.Posi
 	if _, err := store.CheckRules(ctx, tx, s.Tables.Schema(), s.Rules); err != nil {
 		return Settled{}, err
 	}
-	recorded, err := store.OutOfOrder(ctx, tx, s.Tables.Schema())
+	cause, err := s.cause(ctx, tx)
 	if err != nil {
 		return Settled{}, err
 	}
-	if len(recorded) == 0 {
-		return Settled{}, nil // another command has settled them
+	if len(cause) == 0 {
+		return Settled{}, nil // somebody has deleted the records
 	}
-	for _, e := range recorded {
+	for _, e := range cause {
 		if !customers.hasMessage(e.Seq) || !customers.hasMessage(e.Later) {
 			return Settled{}, errMoreConnected
 		}
@@ -82,40 +84,59 @@ func (s *Settle) replaceLocked(ctx context.Context, tx pgx.Tx, at *identity.Posi
 	if err != nil {
 		return Settled{}, err
 	}
-	if err := s.refold(ctx, tx, customers, theirs); err != nil {
-		return Settled{}, err
-	}
-	return Settled{OutOfOrder: len(recorded), Events: len(theirs), Users: len(customers.named(tables.OfUser))}, nil
+	settled := Settled{Events: len(theirs), Users: len(customers.named(tables.OfUser))}
+	return settled, s.refold(ctx, tx, customers, theirs, &settled.OutOfOrder)
 }
 
-// refold removes the customers' rows and writes those of a fold of their events.
-func (s *Settle) refold(ctx context.Context, tx pgx.Tx, customers *customers, theirs []events.Event) error {
+// errRebuild is the error that names the rebuild to do instead.
+func (s *Settle) errRebuild() error {
+	if s.retried != 0 {
+		return errNotRetried
+	}
+	return errNotSettled
+}
+
+// refold removes the customers' rows and writes those of a fold of their events. A quarantined event that is tried again
+// is released first.
+func (s *Settle) refold(ctx context.Context, tx pgx.Tx, customers *customers, theirs []events.Event, outOfOrder *int) error {
 	state := projections.NewState()
 	writes, removed, others := &pgx.Batch{}, int64(0), int64(0)
+	if s.retried != 0 {
+		store.QueueRelease(writes, s.Tables.Schema(), s.retried)
+	}
 	tables.QueueQuarantined(writes, s.Tables.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
-	customers.remove(writes, s.Tables.Schema(), &removed)
+	customers.remove(writes, s.Tables.Schema(), &removed, outOfOrder)
 	customers.countOthers(writes, &others)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return fmt.Errorf("remove the rows: %w", err)
 	}
 	if removed != int64(len(theirs)) {
-		return fmt.Errorf("%w: the tables have records of %d of these %d messages, so they are wrong for another reason", errNotSettled, removed, len(theirs))
+		return fmt.Errorf("%w: the tables have records of %d of these %d messages, so they are wrong for another reason", s.errRebuild(), removed, len(theirs))
 	}
 	if others > 0 {
-		return fmt.Errorf("%w: the tables have %d events of these customers that the log does not have; first have the provider send them again", errNotSettled, others)
+		return fmt.Errorf("%w: the tables have %d events of these customers that the log does not have; first have the provider send them again", s.errRebuild(), others)
 	}
 	for _, event := range theirs {
 		if err := store.Fold(s.Rules, state, event); err != nil {
-			return fmt.Errorf("%w: %w", errNotSettled, err)
+			return s.refused(err)
 		}
 	}
 	writes = &pgx.Batch{}
 	s.Tables.QueueChanges(writes, state)
 	writes.Queue("update payfold.schema_state set settled_at = clock_timestamp() where schema_name = $1", s.Tables.Schema())
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
-		return fmt.Errorf("%w: write the rows: %w", errNotSettled, err)
+		return s.refused(fmt.Errorf("write the rows: %w", err))
 	}
+	s.folded = state
 	return nil
+}
+
+// refused returns the error of rows that were not written. A rebuild cannot write those of a quarantined event, either.
+func (s *Settle) refused(err error) error {
+	if s.retried != 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errNotSettled, err)
 }
 
 //go:embed events_of_customers.sql
@@ -130,8 +151,8 @@ func (c *customers) countOthers(batch *pgx.Batch, others *int64) {
 
 // remove queues the removal of every row that an event of the customers may have written.
 // When the batch has been sent, records has the number of removed rows of processed_event
-// and duplicate_event.
-func (c *customers) remove(batch *pgx.Batch, schema string, records *int64) {
+// and duplicate_event, and outOfOrder that of removed records of out-of-order events.
+func (c *customers) remove(batch *pgx.Batch, schema string, records *int64, outOfOrder *int) {
 	count := func(tag pgconn.CommandTag) error { *records += tag.RowsAffected(); return nil }
 	subscriptions := c.named(tables.OfSubscription)
 	for _, user := range c.named(tables.OfUser) {
@@ -154,5 +175,6 @@ func (c *customers) remove(batch *pgx.Batch, schema string, records *int64) {
 		}
 	}
 	batch.Queue(`delete from payfold.out_of_order_event o using payfold.schema_state s
-		where s.schema_name = $1 and s.log_id = o.log_id and s.created_at = o.schema_created_at and o.stream_seq = any($2)`, schema, seqs)
+		where s.schema_name = $1 and s.log_id = o.log_id and s.created_at = o.schema_created_at and o.stream_seq = any($2)`, schema, seqs).
+		Exec(func(tag pgconn.CommandTag) error { *outOfOrder = int(tag.RowsAffected()); return nil })
 }

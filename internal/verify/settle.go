@@ -19,14 +19,16 @@ import (
 )
 
 // Settle folds events again, in the order of the log: all events of the customers that out-of-order
-// events of the live tables connect. Live batches wait only while the rows are replaced. It is not
-// safe for concurrent use.
+// events of the live tables connect, or that a quarantined event connects. Live batches wait only while the rows are
+// replaced. It is not safe for concurrent use.
 type Settle struct {
 	Log    rebuild.Log
 	Tables *store.Store // the live tables
 	Rules  projections.Rules
 
-	events map[uint64]events.Event // of the customers, by sequence
+	retried uint64                  // sequence of the quarantined event that is tried again; 0: out-of-order events are settled
+	events  map[uint64]events.Event // of the customers, by sequence
+	folded  *projections.State      // of the last fold
 }
 
 // maxSettleTries bounds the tries that fail because new events connect further customers,
@@ -54,7 +56,7 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 		return Settled{}, err
 	}
 	if older, err := identity.HoldsBefore(ctx, s.Tables, info.First); err != nil || older {
-		return Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold earlier messages", errNotSettled, info.First))
+		return Settled{}, cmp.Or(err, fmt.Errorf("%w: the log begins at seq %d, and the tables hold earlier messages", s.errRebuild(), info.First))
 	}
 	if _, err := s.Tables.CurrentTables(ctx, s.Rules); err != nil {
 		return Settled{}, err
@@ -65,18 +67,18 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 		var settled Settled
 		settled, err = s.try(ctx, info.First, &at, customers)
 		if !errors.Is(err, errMoreConnected) && !errors.Is(err, errBusy) {
-			return settled, notSettled(err)
+			return settled, s.notSettled(err)
 		}
 	}
-	return Settled{}, fmt.Errorf("%w: tried %d times: %w", errNotSettled, maxSettleTries, err)
+	return Settled{}, fmt.Errorf("%w: tried %d times: %w", s.errRebuild(), maxSettleTries, err)
 }
 
 func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, customers *customers) (Settled, error) {
-	recorded, err := store.OutOfOrder(ctx, s.Tables.Pool(), s.Tables.Schema())
-	if err != nil || len(recorded) == 0 {
+	cause, err := s.cause(ctx, s.Tables.Pool())
+	if err != nil || len(cause) == 0 {
 		return Settled{}, err
 	}
-	customers.seed(recorded)
+	customers.seed(cause)
 	if err := connect(ctx, s.Log, first, *at, customers); err != nil {
 		return Settled{}, err
 	}
@@ -88,12 +90,27 @@ func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, 
 	if _, err := s.read(ctx, at, customers, positions); err != nil {
 		return Settled{}, err
 	}
+	if s.retried != 0 && !customers.hasMessage(s.retried) {
+		return Settled{}, errNotReached
+	}
 	return s.replace(ctx, at, customers)
 }
 
-func notSettled(err error) error {
+// cause returns the events because of which customers are folded again. A quarantined event is its own later event.
+func (s *Settle) cause(ctx context.Context, q store.Querier) ([]store.OutOfOrderEvent, error) {
+	if s.retried == 0 {
+		return store.OutOfOrder(ctx, q, s.Tables.Schema())
+	}
+	quarantined, err := store.IsQuarantined(ctx, q, s.Tables.Schema(), s.retried)
+	if err != nil || !quarantined {
+		return nil, err
+	}
+	return []store.OutOfOrderEvent{{Seq: s.retried, Later: s.retried}}, nil
+}
+
+func (s *Settle) notSettled(err error) error {
 	if errors.Is(err, errTooConnected) {
-		return fmt.Errorf("%w: %w", errNotSettled, err)
+		return fmt.Errorf("%w: %w", s.errRebuild(), err)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ var adviceByReason = map[projections.Reason]string{
 	projections.PaymentConflict: "Look at the payment: it shows who has it. If somebody paid twice, or for somebody else, refund it at the provider or give the other buyer what is due by hand:" +
 		" payfold moves no payment from one user to another.",
 	projections.Internal: "Read the error of the database, under the quarantined events. Undo what somebody changed in the database: a constraint, a trigger, rights." +
-		" Then delete the event's row in payfold.quarantined_event, and: projector rebuild --promote. If nobody changed anything, report it: it is a fault of payfold.",
+		" Then try each event again: projector quarantine retry SEQ. If nobody changed anything, report it: it is a fault of payfold.",
 }
 
 // advice says what to do about the rejected events of a reason. reverses: they are reversals.

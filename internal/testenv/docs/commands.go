@@ -24,7 +24,7 @@ var (
 	folderOfBin  = regexp.MustCompile(`^(?:bin|new|old)/`)
 	afterCommand = regexp.MustCompile(` [#>|].*`) // a comment, or where the output goes
 	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
-	substitutes  = map[string]string{"N": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next", "--provider NAME": "creem", "--url URL": "http://localhost"}
+	substitutes  = map[string]string{"N": "1", "SEQ": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next", "--provider NAME": "creem", "--url URL": "http://localhost"}
 )
 
 // CommandFaults lists every command of program in the documents that its command line does
