@@ -29,7 +29,18 @@ const (
 // indexOn declares an index of a table.
 type indexOn func(table string) Index
 
-func primary(columns string) indexOn { return key("pkey", "primary key", columns) }
+// primary declares the primary key. With it a table has no need of ReplicaIdentity any more.
+func primary(columns string) indexOn {
+	return func(table string) Index {
+		i := key("pkey", "primary key", columns)(table)
+		i.Key += ", replica identity default"
+		return i
+	}
+}
+
+// ReplicaIdentity returns the statement by which Postgres takes updates and deletes of a table without a primary key,
+// while a publication has the table: for example one for all tables. It comes before the first row.
+func ReplicaIdentity(table string) string { return "alter table " + table + " replica identity full" }
 
 func key(suffix, kind, columns string) indexOn {
 	return func(table string) Index {

@@ -1,5 +1,8 @@
 -- schema payfold: what outlives every rebuild
 
+-- The table of the migrations has no key. Without this its update fails where a publication is for all tables.
+alter table payfold.schema_version replica identity full;
+
 -- the schemas of derived tables: the live one and candidates
 create table payfold.schema_state (
   schema_name   text primary key,
