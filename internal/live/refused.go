@@ -14,7 +14,7 @@ import (
 )
 
 // applier is Apply, or another function that applies a batch in one transaction.
-type applier func(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error)
+type applier func(context.Context, *store.Store, projections.Rules, []events.Event, store.Advance) (Result, error)
 
 // applyRefused applies a batch of one message, which the database has refused, or quarantines its event.
 func (f *follower) applyRefused(ctx context.Context, batch []message, refused *store.RefusedError) error {
@@ -26,10 +26,11 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 		return err
 	}
 	var refusal error
-	err := f.write(ctx, batch, func(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (result Result, err error) {
-		result, refusal, err = applyOrReject(ctx, s, rules, batch[0], advance)
+	orReject := func(ctx context.Context, s *store.Store, rules projections.Rules, one []events.Event, advance store.Advance) (result Result, err error) {
+		result, refusal, err = applyOrReject(ctx, s, rules, one[0], advance)
 		return result, err
-	})
+	}
+	err := f.write(ctx, batch, orReject)
 	if err != nil || refusal == nil {
 		return err
 	}
@@ -77,8 +78,8 @@ func applyOrReject(ctx context.Context, s *store.Store, rules projections.Rules,
 	}
 }
 
-// refusalIn returns the cause of a refusal. It returns nil for another error, and for a conflict after which the event is
-// tried again.
+// refusalIn returns the cause of a refusal. It returns nil for another error, and for a conflict after which the event
+// is tried again.
 func refusalIn(err error, attempt int) error {
 	var refused *store.RefusedError
 	if store.IsConflict(err) && attempt < maxConflicts || !errors.As(store.AsRefused(err), &refused) {

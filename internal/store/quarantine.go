@@ -98,8 +98,8 @@ func IsQuarantined(ctx context.Context, q Querier, schema string, seq uint64) (q
 	return quarantined, nil
 }
 
-// QueueRelease queues the removal of an event of the schema's log from the quarantine. The transaction must also fold the
-// event again.
+// QueueRelease queues the removal of an event of the schema's log from the quarantine. The transaction must also fold
+// the event again.
 func QueueRelease(batch *pgx.Batch, schema string, seq uint64) {
 	batch.Queue(`delete from payfold.quarantined_event q using payfold.schema_state s
 		where s.schema_name = $1 and s.log_id = q.log_id and q.stream_seq = $2`, schema, int64(seq))

@@ -96,8 +96,8 @@ func (s *Settle) errRebuild() error {
 	return errNotSettled
 }
 
-// refold removes the customers' rows and writes those of a fold of their events. A quarantined event that is tried again
-// is released first.
+// refold removes the customers' rows and writes those of a fold of their events. A quarantined event that is tried
+// again is released first.
 func (s *Settle) refold(ctx context.Context, tx pgx.Tx, customers *customers, theirs []events.Event, outOfOrder *int) error {
 	state := projections.NewState()
 	writes, removed, others := &pgx.Batch{}, int64(0), int64(0)

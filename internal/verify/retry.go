@@ -28,9 +28,9 @@ type Retried struct {
 
 // Retry releases a quarantined event and folds it again, with all events of the customers that it connects, as Run does
 // for out-of-order events. Every later fold of the log has it, too. All that is one transaction. After an error the
-// event is still quarantined and the tables are unchanged, unless the connection broke at the commit; then another Retry
-// tells. The error is ErrNotQuarantined if the event is not quarantined. Retry does not run beside a verification, which
-// would report the event's rows as wrong.
+// event is still quarantined and the tables are unchanged, unless the connection broke at the commit; then another
+// Retry tells. The error is ErrNotQuarantined if the event is not quarantined. Retry does not run beside a
+// verification, which would report the event's rows as wrong.
 func (s *Settle) Retry(ctx context.Context, seq uint64) (Retried, error) {
 	if seq == 0 { // sequences count from 1
 		return Retried{}, fmt.Errorf("%w at seq 0", ErrNotQuarantined)

@@ -26,8 +26,8 @@ func (v *verified) rows(ctx context.Context, t *testing.T) (rows string) {
 	return rows
 }
 
-// setupQuarantined returns a world in which a constraint has refused a purchase of 13 credits, at the returned sequence.
-// The same user has bought before and after it, and the provider has refunded half of it.
+// setupQuarantined returns a world in which a constraint has refused a purchase of 13 credits, at the returned
+// sequence. The same user has bought before and after it, and the provider has refunded half of it.
 func setupQuarantined(t *testing.T) (context.Context, *verified, uint64) {
 	t.Helper()
 	ctx, v := setupVerifiedOf(t, 20)
@@ -149,6 +149,19 @@ func TestAnEventIsTriedAgainWhileLiveWorkGoesOn(t *testing.T) {
 	v.WaitApplied(ctx, t)
 	require.NoError(t, stop())
 	v.requireHolds(ctx, t)
+}
+
+// The verification has folded the log without the event.
+func TestNoEventIsTriedAgainBesideAVerification(t *testing.T) {
+	t.Parallel()
+	ctx, v, seq := setupQuarantined(t)
+	unlock, err := v.scratch.LockSchema(ctx)
+	require.NoError(t, err)
+	before := v.rows(ctx, t)
+	_, err = v.retry(ctx, seq)
+	require.ErrorContains(t, err, "another command works on schema portal_verify")
+	require.Equal(t, before, v.rows(ctx, t))
+	unlock()
 }
 
 // Only a rebuild has seen the event so far.

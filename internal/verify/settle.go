@@ -26,7 +26,7 @@ type Settle struct {
 	Tables *store.Store // the live tables
 	Rules  projections.Rules
 
-	retried uint64                  // sequence of the quarantined event that is tried again; 0: out-of-order events are settled
+	retried uint64                  // the quarantined event that is tried again; 0: out-of-order events are settled
 	events  map[uint64]events.Event // of the customers, by sequence
 	folded  *projections.State      // of the last fold
 }
