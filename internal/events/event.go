@@ -11,7 +11,7 @@ import (
 type Event struct {
 	Seq        uint64    // sequence of its message in the log
 	ReceivedAt time.Time // when ingest received it; UTC, microseconds
-	OccurredAt time.Time // the provider's time, or ReceivedAt if that is absent or implausible
+	OccurredAt time.Time // the provider's time; ReceivedAt if that is absent, implausible or more than a day ahead
 
 	Provider string // the name of the provider that sent it
 	ID       string // as CleanID returns it

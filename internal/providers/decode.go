@@ -90,7 +90,7 @@ func Decode(m events.Message) events.Event {
 	}
 	event.Provider = m.Provider
 	event.Seq, event.ReceivedAt = m.Seq, m.ReceivedAt.UTC().Truncate(time.Microsecond)
-	if event.OccurredAt.IsZero() || event.OccurredAt.After(event.ReceivedAt.Add(clockSkew)) {
+	if event.OccurredAt.IsZero() || event.OccurredAt.After(event.ReceivedAt.Add(maxAhead)) {
 		event.OccurredAt = event.ReceivedAt
 	}
 	return event
@@ -115,8 +115,9 @@ func parseMessage(m events.Message) (events.Event, error) {
 	return p.Parse(m.Body, m.ID)
 }
 
-// An event that is more than clockSkew in the future has a wrong clock.
-const clockSkew = 5 * time.Minute
+// The provider's time counts even if it is ahead of ingest's clock, because that clock may be wrong. But no clock is a day
+// wrong for long, so a time that is further ahead is not one of an event that has happened.
+const maxAhead = 24 * time.Hour
 
 func idWithoutBody(m events.Message) string {
 	if m.ID != "" && events.CleanID(m.ID) == m.ID {

@@ -97,14 +97,14 @@ func notOfNumber(c byte) bool {
 	return (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E'
 }
 
-// A time before earliest is not one of a shop that takes payments, but a number in another unit.
-var earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// maxTime is the last time that RFC 3339 can express; Postgres can store later ones.
-var maxTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+// A time outside of these is not one of a shop that takes payments. It is 0, or a number in another unit.
+var (
+	earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	latest   = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+)
 
 // moment reads an RFC 3339 time, or a number of units since 1970. The result is in UTC and truncated to microseconds; it
-// is the zero time if the value is neither, and if it is implausible: before 2000, or after 9999.
+// is the zero time if the value is neither, and if it is implausible: before 2000, or from 2100 on.
 func (s *scalar) moment(unit time.Duration) time.Time {
 	if !s.isText() || s.broken {
 		return time.Time{}
@@ -117,7 +117,7 @@ func (s *scalar) moment(unit time.Duration) time.Time {
 		t = parsed
 	}
 	t = t.UTC().Truncate(time.Microsecond)
-	if t.Before(earliest) || t.After(maxTime) {
+	if t.Before(earliest) || !t.Before(latest) {
 		return time.Time{}
 	}
 	return t

@@ -194,7 +194,7 @@ func stripeSubscription(ofType string) meaning {
 // decideStripeSubscription decides the status. Stripe's billing portal can set only cancel_at. If that is after the
 // period, the subscription has a fixed term, and was not cancelled. One that is incomplete has not begun.
 func decideStripeSubscription(e *events.Event, b *values) {
-	ends := seconds(b.word(variant))
+	ends := b.momentOf(variant)
 	switch e.Status {
 	case events.Active, events.Trialing:
 		if !ends.IsZero() && !ends.After(e.PeriodEnd) {
