@@ -142,13 +142,14 @@ func (p *Provider) event(v *values, id string) {
 	v.of = m
 	var texts texts
 	text := func(f fact) string { return texts.of(v.text(m.facts[f])) }
+	written := func(f fact) scalar { return v.written(m.facts[f]) }
 	switch n := p.reader.envelope[0]; {
 	case n != nil:
 		id = events.CleanID(texts.copy(v.slots[n.slot].text))
 	case p.id == inHeader:
 		id = events.CleanID(id)
 	}
-	github := v.text(m.facts[github])
+	github := v.login(m.facts[github])
 	if github.kind == 0 {
 		github = v.answer(&m.answers)
 	}
@@ -156,7 +157,7 @@ func (p *Provider) event(v *values, id string) {
 	if transaction.kind == 0 && order.kind == 0 {
 		transaction = v.text(m.facts[writtenName])
 	}
-	user, subscription := v.text(m.facts[user]), v.text(m.facts[subscription])
+	user, subscription := written(user), v.text(m.facts[subscription])
 	productID, reversalID, reversalWord := v.text(m.facts[product]), v.text(m.facts[reversal]), v.text(m.facts[reversalStatus])
 	amount, currency, ofTransaction := v.amount(m.sums)
 	occurredAt := v.moment
@@ -167,13 +168,13 @@ func (p *Provider) event(v *values, id string) {
 	*e = events.Event{
 		Provider: p.name, ID: id, Type: events.CleanID(texts.copy(kindOfEvent)), Action: m.action, OccurredAt: occurredAt(p.reader.time),
 		InvalidPayment: !transaction.fits() || !order.fits() || !reversalID.fits() || !reversalWord.fits(),
-		Kind:           text(kind),
+		Kind:           texts.of(written(kind)),
 		UserID:         texts.of(user),
 		SubscriptionID: texts.of(subscription),
 		Recurring:      m.recurring,
 		Transaction:    texts.of(transaction),
 		Order:          texts.of(order),
-		ProductKey:     text(productKey),
+		ProductKey:     texts.of(written(productKey)),
 		Product:        texts.ofOptional(productID),
 		GitHubUser:     texts.githubUser(github),
 		Credits:        v.number(m.facts[credits]),

@@ -157,43 +157,6 @@ func TestOnlyWholeNumbersOf64BitsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestTheGitHubUserIsTakenFromAnAddress(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"octo": "octo", "@octo": "octo", " octo ": "octo", "github.com/octo": "octo",
-		"https://github.com/octo/": "octo", "https://www.github.com/octo/repo?tab=x": "octo",
-		"github.com/octo?tab=x": "octo", "github.com/octo#x": "octo", "github.com//octo/": "octo", "@https://github.com/octo": "octo",
-		"github.com/": "", "https://github.com/?octo": "",
-	} {
-		require.Equal(t, want, string(loginOf([]byte(text))), text)
-	}
-}
-
-// A buyer writes it, also by pasting the address of some page.
-func TestAGitHubUserThatNoTableCanStoreDoesNotMakeTheEventInvalid(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("x", maxText)
-	for text, want := range map[string]string{
-		`a\u0000b`: noGitHubUser, `\ud800`: noGitHubUser, long + `x`: noGitHubUser, `https://github.com/` + long + `x`: noGitHubUser,
-		`https://github.com/octo?return=` + long: "octo", long: long,
-	} {
-		event, err := parse([]byte(`{"id":"e","eventType":"t","object":{"metadata":{"github":"` + text + `"}}}`))
-		require.NoError(t, err)
-		require.False(t, event.InvalidText, text)
-		require.Equal(t, want, event.GitHubUser, text)
-	}
-}
-
-func TestNoEscapeInAnAddressBecomesAPartOfAGitHubUser(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"github.com/%00": "%00", "https://github.com/octo%ff/x": "octo%ff", "github.com/%2e%2e": "%2e%2e", "github.com/%zz": "%zz",
-		"github.com/oc\x7fto": "oc\x7fto", "ht tp://github.com/ü ": "ü",
-	} {
-		require.Equal(t, want, string(loginOf([]byte(text))), text)
-	}
-}
-
 func TestAMessageWithoutAnEventIsUnreadableAndHasAnID(t *testing.T) {
 	t.Parallel()
 	event := Decode(events.Message{Provider: "provider", Seq: 3, ID: "evt_x", Body: []byte("garbage")})

@@ -48,29 +48,15 @@ func (t *texts) copy(text []byte) string {
 	return t.buffer.String()[begin:]
 }
 
-// noGitHubUser stands for a name that no table can store. GitHub cannot have it, either.
-const noGitHubUser = "(no name)"
-
-// githubUser returns the GitHub user that value names. The buyer writes this name, and a wrong name must not cost the
-// buyer what was paid for. So a name that does not fit becomes noGitHubUser, and the event stays valid.
-func (t *texts) githubUser(value scalar) string {
-	if value.text = loginOf(value.text); !value.fits() {
-		return noGitHubUser
-	}
-	return t.copy(value.text)
+// placeholders are what a program writes in the place of a value that it does not have.
+var placeholders = map[string]bool{
+	"undefined": true, "null": true, "nan": true, "none": true, "nil": true, "<nil>": true, "[object object]": true,
 }
 
-// loginOf removes a leading @, or takes the login from the address of a profile page. It does not decode percent
-// escapes: no login needs one, and a decoded byte may be one that no table can store.
-func loginOf(name []byte) []byte {
-	name = bytes.TrimPrefix(bytes.TrimSpace(name), []byte("@"))
-	_, path, isAddress := bytes.Cut(name, []byte("github.com/"))
-	if !isAddress {
-		return name
-	}
-	path = bytes.TrimLeft(path, "/")
-	if end := bytes.IndexAny(path, "/?#"); end >= 0 {
-		path = path[:end]
-	}
-	return path
+const longestPlaceholder = len("[object object]")
+
+// isPlaceholder reports whether the text stands for no value.
+func isPlaceholder(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) <= longestPlaceholder && placeholders[string(bytes.ToLower(text))]
 }

@@ -137,6 +137,26 @@ func (v *values) text(places []place) scalar {
 	return none
 }
 
+// written returns the first text that a program of the shop did not write in the place of an absent value.
+func (v *values) written(places []place) scalar {
+	for i := range places {
+		if s := v.at(&places[i]); s.isText() && !isPlaceholder(s.text) {
+			return s
+		}
+	}
+	return none
+}
+
+// login returns the first GitHub login.
+func (v *values) login(places []place) scalar {
+	for i := range places {
+		if s := asLogin(v.at(&places[i])); s.kind != 0 {
+			return s
+		}
+	}
+	return none
+}
+
 // any returns the first value that is not null.
 func (v *values) any(places []place) scalar {
 	for i := range places {
@@ -237,12 +257,12 @@ func (v *values) each(l *compiledList, do func(element *values)) {
 	}
 }
 
-// answer returns the answer to the custom field about GitHub.
+// answer returns the GitHub login in the answers to custom fields.
 func (v *values) answer(l *compiledList) (found scalar) {
 	v.each(l, func(element *values) {
 		key, value := element.text(l.product), element.text(l.price)
 		if found.kind == 0 && strings.HasPrefix(strings.ToLower(string(key.text)), "github") {
-			found = value
+			found = asLogin(value)
 		}
 	})
 	return found
