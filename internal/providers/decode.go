@@ -204,6 +204,7 @@ func (p *Provider) event(v *values, id string) {
 	if m.decide != nil {
 		m.decide(e, v)
 	}
+	e.Prorated = e.Prorated || m.action == events.Payment && areProrated(e.Items)
 }
 
 func firstText(candidates ...scalar) scalar {
@@ -288,30 +289,49 @@ func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal
 	return r
 }
 
-// addItems adds the items, and what they say of the event: the product if the event names none, and the period of the
-// item that ends last if it has none.
+// addItems adds the items, and what they say of the event: the period of the item that ends last, if the event has none.
+// Prorated items say it only if there is no other.
 func (v *values) addItems(l *compiledList, texts *texts) {
 	e := &v.event
-	var start, end time.Time
+	var whole, prorated period
 	v.each(l, func(element *values) {
 		amount, units, part := element.number(l.amount), element.number(l.units), element.any(l.prorated)
 		if amount.Value < 0 || units.Value < 0 {
 			return
 		}
-		e.Items = append(e.Items, events.Item{
+		item := events.Item{
 			Product: texts.ofOptional(element.text(l.product)), Price: texts.ofOptional(element.text(l.price)),
 			Units: units, Amount: amount, Prorated: part.kind == 't' || part.kind == '{',
-		})
-		if part.kind == 't' || part.kind == '{' {
-			return
 		}
-		if ends := element.moment(l.end); ends.After(end) {
-			start, end = element.moment(l.start), ends
+		e.Items = append(e.Items, item)
+		of := &whole
+		if item.Prorated {
+			of = &prorated
+		}
+		if ends := element.moment(l.end); ends.After(of.end) {
+			*of = period{element.moment(l.start), ends}
 		}
 	})
 	if e.PeriodStart.IsZero() && e.PeriodEnd.IsZero() {
-		e.PeriodStart, e.PeriodEnd = start, end
+		of := cmp.Or(whole, prorated)
+		e.PeriodStart, e.PeriodEnd = of.start, of.end
 	}
+}
+
+type period struct{ start, end time.Time }
+
+// areProrated reports whether all items that name a product are for a part of a period.
+func areProrated(items []events.Item) (prorated bool) {
+	for _, item := range items {
+		if item.Product == "" && item.Price == "" {
+			continue
+		}
+		if !item.Prorated {
+			return false
+		}
+		prorated = true
+	}
+	return prorated
 }
 
 // tooDeep counts the brackets outside of strings. It does not check the syntax; the decoder

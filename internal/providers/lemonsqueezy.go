@@ -71,7 +71,13 @@ var lemonInvoice = facts{
 }
 
 var lemonInvoicePaid = meaning{
-	action: events.Payment, recurring: true, facts: lemonInvoice.with(lemonPaid), decide: oneName,
+	action: events.Payment, recurring: true, facts: lemonInvoice.with(lemonPaid), decide: decideLemonInvoice,
+}
+
+// decideLemonInvoice: the invoice of a change of plan pays for the rest of the period, and does not say when that ends.
+func decideLemonInvoice(e *events.Event, b *values) {
+	oneName(e, b)
+	e.Prorated = b.word(variant) == "updated"
 }
 
 // oneName leaves an invoice the name that it has: an initial invoice is the payment of an order, any other is a payment

@@ -2,7 +2,6 @@ package providers
 
 import (
 	"strings"
-	"time"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -28,6 +27,7 @@ var paddle = &Provider{
 	items: list{
 		path: "data.items", product: "price.product_id product.id", price: "price.id price_id", units: "quantity",
 		amount: "price.unit_price.amount", prorated: "proration", variant: "price.trial_period",
+		periodStart: "proration.billing_period.starts_at", periodEnd: "proration.billing_period.ends_at",
 	},
 	reversed: map[string]events.ReversalStatus{
 		"approved": events.Succeeded, "rejected": events.Failed, "reversed": events.Failed,
@@ -93,8 +93,6 @@ func decidePaddleTransaction(e *events.Event, b *values) {
 	switch b.word(variant) {
 	case "subscription_payment_method_change": // it saves a new card, costs 0, and lists the plan all the same
 		e.Action = events.None
-	case "subscription_update": // its period is the rest of the subscription's, which a subscription.updated says
-		e.PeriodStart, e.PeriodEnd = time.Time{}, time.Time{}
 	case "web", "api":
 		decidePaddleTrial(e, b)
 	}

@@ -176,20 +176,6 @@ func TestPaddleTransactionIsAPaymentOnlyWhenItIsCompleted(t *testing.T) {
 	require.Equal(t, events.None, card.Action)
 }
 
-func TestPaddleChangeOfPlanHasNoPeriodAndItsItemsAreParts(t *testing.T) {
-	t.Parallel()
-	part := func(price, quantity string) string {
-		return strings.Replace(paddleItem(price, "1500", "null", quantity), `"proration":null`,
-			`"proration":{"rate":"0.5"}`, 1)
-	}
-	e := paddleEvent(t, "transaction.completed", paddleTransaction, `"origin":"subscription_update"`, paddleTotal("-900"),
-		`"items":[`+part("pri_old", "-1")+","+part("pri_new", "1")+`]`)
-	require.Equal(t, events.Number{Present: true}, e.Amount)
-	require.True(t, e.PeriodStart.IsZero() && e.PeriodEnd.IsZero())
-	require.Len(t, e.Items, 1)
-	require.Equal(t, []any{"pri_new", true}, []any{e.Items[0].Price, e.Items[0].Prorated})
-}
-
 func TestPaddleEventsOfTheSimulatorAreTestEvents(t *testing.T) {
 	t.Parallel()
 	for _, eventType := range []string{"transaction.completed", "subscription.created"} {

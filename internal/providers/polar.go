@@ -89,8 +89,11 @@ var polarRefund = meaning{
 func decidePolarOrder(e *events.Event, b *values) {
 	notNegative(&e.Amount)
 	e.Trial = b.word(status) == events.Trialing && e.Amount.Present && !e.Amount.Bad && e.Amount.Value == 0
-	if b.word(variant) == "subscription_meter_cycle" {
+	switch b.word(variant) {
+	case "subscription_meter_cycle":
 		e.Action = events.None
+	case "subscription_update": // its period is that of the subscription, of which it pays the rest
+		e.Prorated = true
 	}
 }
 

@@ -106,8 +106,7 @@ type sum struct {
 
 // list is where the things that were sold are: the path of an array, and paths in each of its elements. An element
 // whose amount or units are below 0 gives something back, and is not sold. prorated is true, or an
-// object, for a part of a period; such an element says nothing of the subscription's period. variant is what decide
-// looks at.
+// object, for a part of a period. variant is what decide looks at.
 type list struct {
 	path, product, price, units, amount, prorated, periodStart, periodEnd, variant string
 }

@@ -189,7 +189,6 @@ func TestStripeInvoicePeriodIsThatOfItsWholeLines(t *testing.T) {
 	require.Equal(t, at("2026-04-01T10:00:00Z"), whole.PeriodEnd)
 	require.Equal(t, []bool{true, false}, []bool{whole.Items[0].Prorated, whole.Items[1].Prorated})
 	for name, event := range map[string]events.Event{
-		"a part":           stripeEvent(t, "invoice.paid", own, stripeOfSubscription, stripeLines(stripeProrated(1900))),
 		"no subscription":  stripeEvent(t, "invoice.paid", own, stripeLines(line)),
 		"not of its lines": stripeEvent(t, "invoice.paid", own, stripeOfSubscription),
 	} {
