@@ -20,16 +20,16 @@ type Event struct {
 
 	// Unreadable: the message contains no event. InvalidText: a fact contains text that no table can store (U+0000, a
 	// lone surrogate, more than 255 bytes); that fact is empty here. InvalidPayment: a reversal needs that fact, which is
-	// a name of the payment or of the reversal. If no table can store Product or GitHubUser, no flag is set. The rules can
-	// do without Product, which is empty then. GitHubUser becomes a name that GitHub cannot have.
+	// a name of the payment or of the reversal. If no table can store GitHubUser, no flag is set: it becomes a name that
+	// GitHub cannot have.
 	Unreadable     bool
 	InvalidText    bool
 	InvalidPayment bool
 
 	Kind       string
 	UserID     string
-	ProductKey string // from metadata, otherwise Product
-	Product    string // the provider's own id of what was sold
+	ProductKey string // of the catalogue, as the metadata names it; a buyer can write metadata, so Product and Items have priority
+	Product    string // what was sold, as the provider names it
 	Items      []Item // what was sold, as the provider lists it; at most 100
 	Credits    Number
 	Units      Number // of the whole event; those of an item have priority

@@ -158,7 +158,7 @@ func (p *Provider) event(v *values, id string) {
 		transaction = v.text(m.facts[writtenName])
 	}
 	user, subscription := written(user), v.text(m.facts[subscription])
-	productID, reversalID, reversalWord := v.text(m.facts[product]), v.text(m.facts[reversal]), v.text(m.facts[reversalStatus])
+	reversalID, reversalWord := v.text(m.facts[reversal]), v.text(m.facts[reversalStatus])
 	amount, currency, ofTransaction := v.amount(m.sums)
 	occurredAt := v.moment
 	if p.newest {
@@ -175,7 +175,7 @@ func (p *Provider) event(v *values, id string) {
 		Transaction:    texts.of(transaction),
 		Order:          texts.of(order),
 		ProductKey:     texts.of(written(productKey)),
-		Product:        texts.ofOptional(productID),
+		Product:        text(product),
 		GitHubUser:     texts.githubUser(github),
 		Credits:        v.number(m.facts[credits]),
 		Units:          v.number(m.facts[units]),
@@ -193,9 +193,6 @@ func (p *Provider) event(v *values, id string) {
 		e.Reversal = p.reversalOf(v, texts.of(reversalID), texts.of(reversalWord), texts.of(v.text(m.facts[cause])))
 	}
 	v.addItems(&m.items, &texts)
-	if e.ProductKey == "" {
-		e.ProductKey = texts.of(productID)
-	}
 	e.Key = texts.copy(firstText(v.text(m.facts[customer]), user, subscription, transaction, order, scalar{text: []byte(id), kind: '"'}).text)
 	e.InvalidText = texts.invalid
 	if !m.known { // nobody knows whether its names are those of one payment

@@ -20,7 +20,7 @@ var places = map[string]string{
 	"SubscriptionID":  `subscription_id subscription.id subscription id transaction.subscription.id transaction.subscription`,
 	"Transaction":     `provider_payment_id order.transaction last_transaction_id last_transaction.id transaction.id transaction metadata.provider_payment_id`,
 	"Order":           `order.id order last_transaction.order.id last_transaction.order transaction.order.id transaction.order`,
-	"ProductKey":      `metadata.product_key metadata.key product.id product order.product.id order.product`,
+	"ProductKey":      `metadata.product_key metadata.key`,
 	"Product":         `product.id product order.product.id order.product`,
 	"GitHubUser":      `metadata.github_username metadata.githubUsername metadata.github_login metadata.github`,
 	"Credits":         `metadata.credits credits`,

@@ -112,7 +112,7 @@ func TestABodyOfTheProviderIsRead(t *testing.T) {
 		},
 		"paid.json": {
 			Provider: "provider", ID: "evt_paid_1", Type: "subscription.paid", Action: events.Payment, Recurring: true, SubscriptionID: "sub_1",
-			Transaction: "tran_1", Order: "ord_1", ProductKey: "prod_1", Product: "prod_1", Mode: "test",
+			Transaction: "tran_1", Order: "ord_1", Product: "prod_1", Mode: "test",
 			Amount: events.Number{Value: 1210, Present: true}, Currency: "EUR", AmountOfTransaction: true,
 			Items:       []events.Item{{Units: events.Number{Value: 3, Present: true}}, {Units: events.Number{Value: 9, Present: true}}},
 			PeriodStart: at("2026-01-02T09:59:58Z"), PeriodEnd: at("2026-02-02T09:59:58Z"),

@@ -9,7 +9,7 @@ var payfold = &Provider{
 
 	id: "id", kind: "type", time: "time",
 	facts: facts{
-		customer: "customer", user: "user", kind: "kind", productKey: "product", credits: "credits",
+		customer: "customer", user: "user", kind: "kind", product: "product", credits: "credits",
 		units: "units", github: "github_username", transaction: "payment", order: "order",
 		subscription: "subscription", paid: "payment_status", status: "status", periodStart: "period_start", periodEnd: "period_end",
 		canceledAt: "canceled_at", reversal: "reversal", cause: "cause", reversalStatus: "status",
