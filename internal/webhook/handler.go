@@ -41,7 +41,8 @@ type Handler struct {
 	bodyMemory *bodyMemory                    // for bodies that are larger than firstRead
 	metrics    *metrics
 	recent     recent
-	failures   failures
+	notStored  warning
+	clockAhead map[string]*warning // by provider
 }
 
 // New returns a handler that appends to log.
@@ -50,13 +51,15 @@ func New(config Config, log appender) *Handler {
 		config.StallTimeout = defaultStallTimeout
 	}
 	metrics := newMetrics(config.Registerer)
-	endpoints := map[string]*providers.Provider{}
+	endpoints, clockAhead := map[string]*providers.Provider{}, map[string]*warning{}
 	for name := range config.Secrets {
 		endpoints[providers.Named(name).Path()] = providers.Named(name)
+		clockAhead[name] = &warning{}
+		metrics.clockAhead.WithLabelValues(name)
 	}
 	return &Handler{
 		Config: config, log: log, endpoints: endpoints, slots: make(chan struct{}, config.MaxInFlight),
-		bodyMemory: newBodyMemory(maxBodyMemory, metrics.evictedBodies), metrics: metrics,
+		bodyMemory: newBodyMemory(maxBodyMemory, metrics.evictedBodies), metrics: metrics, clockAhead: clockAhead,
 	}
 }
 
@@ -118,6 +121,7 @@ func (h *Handler) accept(ctx context.Context, p *providers.Provider, id string, 
 		return problem
 	}
 	span.setEvent(d.Event)
+	h.checkClock(ctx, &d)
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
@@ -128,7 +132,8 @@ func (h *Handler) accept(ctx context.Context, p *providers.Provider, id string, 
 	defer h.metrics.inFlight.Dec()
 	isDuplicate, err := h.store(ctx, d, span)
 	if err != nil {
-		h.failures.log(ctx, h.Logger, d.Event.ID, err, time.Now())
+		h.notStored.log(ctx, h.Logger, time.Now(), "an event could not be stored; the provider sends it again",
+			"event_id", d.Event.ID, "error", err)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return lateConfirmed
 		}

@@ -12,6 +12,7 @@ type metrics struct {
 	duration   prometheus.Histogram
 	inFlight   prometheus.Gauge
 	stored     *stored
+	clockAhead *prometheus.CounterVec
 
 	evictedBodies prometheus.Counter
 }
@@ -30,6 +31,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_webhook_in_flight", Help: "Signed deliveries that are being stored.",
 		}),
 		stored: newStored(),
+		clockAhead: with.NewCounterVec(prometheus.CounterOpts{
+			Name: "payfold_webhook_clock_ahead_total",
+			Help: "Deliveries whose event is more than a minute ahead of ingest's clock, by provider. One of the two clocks is wrong.",
+		}, []string{"provider"}),
 		evictedBodies: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies evicted before their end to make room for others.",
 		}),

@@ -16,10 +16,11 @@ func TestAnOutageOfTheLogIsOneLineAMinute(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, nil))
-	var f failures
+	var w warning
 	noon := time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
 	for second := range 61 {
-		f.log(t.Context(), logger, fmt.Sprintf("evt_%d", second), errors.New("not connected to the log"), noon.Add(time.Duration(second)*time.Second))
+		w.log(t.Context(), logger, noon.Add(time.Duration(second)*time.Second), "an event could not be stored",
+			"event_id", fmt.Sprintf("evt_%d", second), "error", errors.New("not connected to the log"))
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)
