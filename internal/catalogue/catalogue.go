@@ -12,6 +12,7 @@ const (
 	Subscription Kind = "subscription"
 	OneTime      Kind = "one_time"
 	Pro          Kind = "pro"
+	None         Kind = "none" // sold, and grants nothing
 )
 
 // Catalogue has the offers of all products. A nil Catalogue has none. Only claims use it.
@@ -21,13 +22,27 @@ type Catalogue struct {
 	products map[string][]Offer // by product key; the latest offer first
 }
 
-// Offer is what a product grants from a certain time on.
+// Offer is what a product grants from a certain time on. Nobody may change its Prices.
 type Offer struct {
-	From        time.Time // zero: always
-	Kind        Kind
-	Credits     int64 // of each ledger line, for one unit; 0: none
-	Months      int64 // ledger lines, one a month; 1 without a drip
-	ValidMonths int64 // until the credits expire; 0: never
+	From         time.Time // zero: always
+	Kind         Kind
+	Credits      int64 // of each ledger line, for one unit; 0: none
+	Months       int64 // ledger lines, one a month; 1 without a drip
+	ValidMonths  int64 // until the credits expire; 0: never
+	TrialCredits int64 // of a payment of 0 that begins a trial, for one unit; 0: none
+
+	LastsAsSubscription bool  // a licence ends with its subscription; otherwise it is for ever
+	GraceDays           int64 // days for which access goes on after a payment failed
+
+	Name   string  // for people; empty: none
+	Prices []Price // for people; no rule reads them
+}
+
+// Price is what one unit costs.
+type Price struct {
+	Amount   int64  // in the minor unit of Currency
+	Currency string // ISO 4217, upper case
+	Every    string // month or year; empty: once
 }
 
 // Sells reports whether the catalogue has any offer of the product.

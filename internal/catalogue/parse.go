@@ -11,17 +11,10 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
-
-// MaxCredits bounds what one unit of a product grants.
-const MaxCredits = 1_000_000_000_000
-
-// maxMonths bounds a drip and a validity. A hundred years must be a mistake.
-const maxMonths = 1200
 
 // emptyDocument is a line --- that another one follows. The YAML library drops all that comes after them.
 var emptyDocument = regexp.MustCompile(`(?m)^---[ \t]*(#.*)?(\r?\n[ \t]*(#.*)?)*\r?\n---`)
@@ -102,15 +95,6 @@ func (l *offerList) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-type writtenOffer struct {
-	From        string       `yaml:"from"`
-	Kind        string       `yaml:"kind"`
-	Credits     *wholeNumber `yaml:"credits"`
-	Drip        string       `yaml:"drip"`
-	Months      *wholeNumber `yaml:"months"`
-	ValidMonths *wholeNumber `yaml:"valid_months"`
-}
-
 // wholeNumber refuses 5.5, which the YAML library would turn into 5.
 type wholeNumber int64
 
@@ -119,60 +103,4 @@ func (n *wholeNumber) UnmarshalYAML(node ast.Node) error {
 		return &yaml.TypeError{DstType: reflect.TypeFor[int64](), Token: node.GetToken()}
 	}
 	return yaml.NodeToValue(node, (*int64)(n))
-}
-
-func (w writtenOffer) offer() (offer Offer, faults []error) {
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	offer = Offer{Kind: w.Kind, Months: 1}
-	if w.From != "" {
-		var err error
-		if offer.From, err = parseFrom(w.From); err != nil {
-			fault("from is %q, which is neither a day (2026-03-01) nor an RFC 3339 time", w.From)
-		}
-	}
-	switch w.Kind {
-	case OneTime:
-		if w.Credits == nil {
-			fault("a one_time product must have credits")
-		}
-	case Subscription:
-	case Pro:
-		if w.Credits != nil {
-			fault("a pro product grants a licence and no credits")
-		}
-	default:
-		fault("kind is %q, must be subscription, one_time or pro", w.Kind)
-	}
-	if w.Credits != nil {
-		if offer.Credits = int64(*w.Credits); offer.Credits < 1 || offer.Credits > MaxCredits {
-			fault("credits is %d, must be 1 to %d", offer.Credits, int64(MaxCredits))
-		}
-	}
-	switch {
-	case w.Drip == "" && w.Months != nil:
-		fault("months needs drip: monthly")
-	case w.Drip == "":
-	case w.Drip != "monthly":
-		fault("drip is %q, which is not monthly", w.Drip)
-	case w.Months == nil || *w.Months < 1 || *w.Months > maxMonths:
-		fault("a drip needs months, 1 to %d", maxMonths)
-	case w.Credits == nil:
-		fault("a drip needs credits")
-	default:
-		offer.Months = int64(*w.Months)
-	}
-	if w.ValidMonths != nil {
-		if offer.ValidMonths = int64(*w.ValidMonths); offer.ValidMonths < 1 || offer.ValidMonths > maxMonths {
-			fault("valid_months is %d, must be 1 to %d", offer.ValidMonths, maxMonths)
-		}
-	}
-	return offer, faults
-}
-
-func parseFrom(text string) (time.Time, error) {
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return day, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	return t.UTC().Truncate(time.Microsecond), err
 }

@@ -33,6 +33,8 @@ func wanted(kind reflect.Type) string {
 		return "a whole number"
 	case reflect.String:
 		return "a text"
+	case reflect.Slice:
+		return "a list"
 	default:
 		return "a mapping"
 	}
