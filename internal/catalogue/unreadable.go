@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -22,6 +23,9 @@ func unreadable(err error) error {
 	case errors.As(err, &tooLarge):
 		return wrongValue(tooLarge.Token, wanted(tooLarge.DstType))
 	case errors.As(err, &wrongNode):
+		if wrongNode.Expected == ast.SequenceType {
+			return wrongValue(wrongNode.Token, "a list")
+		}
 		return wrongValue(wrongNode.Token, "a "+wrongNode.Expected.YAMLName())
 	}
 	return errors.New(yaml.FormatError(err, false, false))
@@ -33,8 +37,6 @@ func wanted(kind reflect.Type) string {
 		return "a whole number"
 	case reflect.String:
 		return "a text"
-	case reflect.Slice:
-		return "a list"
 	default:
 		return "a mapping"
 	}

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -49,14 +50,12 @@ func (t *texts) copy(text []byte) string {
 }
 
 // placeholders are what a program writes in the place of a value that it does not have.
-var placeholders = map[string]bool{
-	"undefined": true, "null": true, "nan": true, "none": true, "nil": true, "<nil>": true, "[object object]": true,
+var placeholders = [][]byte{
+	[]byte("undefined"), []byte("null"), []byte("nan"), []byte("none"), []byte("nil"), []byte("<nil>"), []byte("[object object]"),
 }
-
-const longestPlaceholder = len("[object object]")
 
 // isPlaceholder reports whether the text stands for no value.
 func isPlaceholder(text []byte) bool {
 	text = bytes.TrimSpace(text)
-	return len(text) <= longestPlaceholder && placeholders[string(bytes.ToLower(text))]
+	return slices.ContainsFunc(placeholders, func(one []byte) bool { return bytes.EqualFold(text, one) })
 }
