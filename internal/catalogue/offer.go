@@ -134,7 +134,8 @@ func (w writtenPrice) check(wrong *faults, number int, kind Kind) Price {
 	case w.Amount == nil:
 		wrong.add("price %d has no amount", number)
 	case *w.Amount < 0:
-		wrong.add("amount of price %d is %d, must be at least 0, in the currency's minor unit (1210 for 12.10)", number, *w.Amount)
+		wrong.add("amount of price %d is %d, must be at least 0, in the currency's minor unit (1210 for 12.10)", number,
+			*w.Amount)
 	default:
 		price.Amount = int64(*w.Amount)
 	}

@@ -28,7 +28,7 @@ type Event struct {
 
 	Kind       string
 	UserID     string
-	ProductKey string // of the catalogue, as the metadata names it; a buyer can write metadata, so Product and Items have priority
+	ProductKey string // from the metadata, which a buyer can write; so Product and Items have priority
 	Product    string // what was sold, as the provider names it
 	Items      []Item // what was sold, as the provider lists it; at most 100
 	Credits    Number

@@ -12,8 +12,14 @@ import (
 
 // amountPlaces are where a paid purchase has its amount.
 var amountPlaces = map[string][]string{
-	"provider":     {"object.order.amount_paid", "object.last_transaction.amount_paid", "object.amount_paid", "object.amount"},
-	"creem":        {"object.order.amount_paid", "object.last_transaction.amount_paid", "object.amount_paid", "object.amount"},
+	"provider": {
+		"object.order.amount_paid", "object.last_transaction.amount_paid", "object.amount_paid",
+		"object.amount",
+	},
+	"creem": {
+		"object.order.amount_paid", "object.last_transaction.amount_paid", "object.amount_paid",
+		"object.amount",
+	},
 	"stripe":       {"data.object.amount_paid", "data.object.total"},
 	"paddle":       {"data.details.totals.grand_total"},
 	"polar":        {"data.total_amount"},
@@ -32,7 +38,8 @@ func TestAnUnusableAmountOfAPurchaseIsKeptAsSuch(t *testing.T) {
 				for _, amount := range []any{"12.10", 12.5, "12,10", "EUR 12", true, map[string]any{}, json.Number("1e30")} {
 					event := eventOf(t, p, payments[p.name], map[string]any{place: amount})
 					require.Equal(t, events.Number{Present: true, Bad: true}, event.Amount, "%s %v", place, amount)
-					require.Equal(t, []any{events.Payment, false, false}, []any{event.Action, event.Trial, event.Unpaid}, "%s %v", place, amount)
+					require.Equal(t, []any{events.Payment, false, false}, []any{event.Action, event.Trial, event.Unpaid}, "%s %v",
+						place, amount)
 				}
 				event := eventOf(t, p, payments[p.name], map[string]any{place: -5})
 				require.Equal(t, events.Payment, event.Action, place)
@@ -76,10 +83,16 @@ func TestAnUnusableNumberOfAnItemLeavesTheOthersAsTheyAre(t *testing.T) {
 				}})
 				require.Len(t, event.Items, 2)
 				require.Equal(t, []any{"add_on", bad}, []any{event.Items[0].Product, event.Items[0].Units})
-				require.Equal(t, []any{"plan", events.Number{Present: true, Value: 2}}, []any{event.Items[1].Product, event.Items[1].Units})
+				require.Equal(t, []any{"plan", events.Number{Present: true, Value: 2}}, []any{
+					event.Items[1].Product,
+					event.Items[1].Units,
+				})
 				require.Zero(t, event.Units)
 				if l.amount != "" {
-					require.Equal(t, []events.Number{bad, {Present: true, Value: 300}}, []events.Number{event.Items[0].Amount, event.Items[1].Amount})
+					require.Equal(t, []events.Number{bad, {Present: true, Value: 300}}, []events.Number{
+						event.Items[0].Amount,
+						event.Items[1].Amount,
+					})
 				}
 			}
 		})

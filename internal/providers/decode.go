@@ -115,8 +115,8 @@ func parseMessage(m events.Message) (events.Event, error) {
 	return p.Parse(m.Body, m.ID)
 }
 
-// The provider's time counts even if it is ahead of ingest's clock, because that clock may be wrong. But no clock is a day
-// wrong for long, so a time that is further ahead is not one of an event that has happened.
+// The provider's time counts even if it is ahead of ingest's clock, because that clock may be wrong. But no clock is a
+// day wrong for long, so a time that is further ahead is not one of an event that has happened.
 const maxAhead = 24 * time.Hour
 
 func idWithoutBody(m events.Message) string {
@@ -286,8 +286,8 @@ func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal
 	return r
 }
 
-// addItems adds the items, and what they say of the event: the period of the item that ends last, if the event has none.
-// Prorated items say it only if there is no other.
+// addItems adds the items, and what they say of the event: the period of the item that ends last, if the event has
+// none. Prorated items say it only if there is no other.
 func (v *values) addItems(l *compiledList, texts *texts) {
 	e := &v.event
 	var whole, prorated period

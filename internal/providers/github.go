@@ -2,6 +2,7 @@ package providers
 
 import (
 	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -108,14 +109,17 @@ func visible(text []byte) []byte {
 }
 
 func isInvisible(r rune) bool {
-	return r >= utf8.RuneSelf && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+	return r >= utf8.RuneSelf &&
+		unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 // reserved are first parts of the path of GitHub's own pages. GitHub gives nobody these names.
-var reserved = map[string]bool{
-	"about": true, "account": true, "apps": true, "codespaces": true, "collections": true, "contact": true, "customer-stories": true,
-	"dashboard": true, "enterprise": true, "events": true, "explore": true, "features": true, "issues": true, "join": true,
-	"login": true, "logout": true, "marketplace": true, "new": true, "notifications": true, "organizations": true, "orgs": true,
-	"pricing": true, "pulls": true, "search": true, "security": true, "sessions": true, "settings": true, "signup": true, "site": true,
-	"sponsors": true, "stars": true, "team": true, "topics": true, "trending": true, "users": true, "watching": true,
-}
+var reserved = func() map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq("about account apps codespaces collections contact customer-stories dashboard " +
+		"enterprise events explore features issues join login logout marketplace new notifications organizations orgs " +
+		"pricing pulls search security sessions settings signup site sponsors stars team topics trending users watching") {
+		names[name] = true
+	}
+	return names
+}()

@@ -17,7 +17,10 @@ func TestAPlaceholderIsNoValue(t *testing.T) {
 		user: func(e events.Event) string { return e.UserID }, github: func(e events.Event) string { return e.GitHubUser },
 		kind: func(e events.Event) string { return e.Kind }, productKey: func(e events.Event) string { return e.ProductKey },
 	}
-	texts := []string{"undefined", "null", "NaN", "None", "nil", "<nil>", "[object Object]", "UNDEFINED", " null ", "\tNone\n"}
+	texts := []string{
+		"undefined", "null", "NaN", "None", "nil", "<nil>", "[object Object]", "UNDEFINED", " null ",
+		"\tNone\n",
+	}
 	for _, p := range All {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +67,10 @@ func TestMetadataWithoutAMemberIsAbsent(t *testing.T) {
 			for i, first := range bases {
 				for _, second := range bases[i+1:] {
 					for _, empty := range []any{map[string]any{}, []any{}, nil, ""} {
-						event := eventOf(t, p, eventType, map[string]any{first: empty, second + ".user_id": "u_7", second + ".github": "octo"})
+						event := eventOf(t, p, eventType, map[string]any{
+							first: empty, second + ".user_id": "u_7",
+							second + ".github": "octo",
+						})
 						require.Equal(t, []string{"u_7", "octo"}, []string{event.UserID, event.GitHubUser}, "%s before %s", first, second)
 					}
 				}
@@ -86,7 +92,10 @@ func TestTheGitHubUserIsTakenFromACustomField(t *testing.T) {
 			if p == stripe {
 				eventType = "checkout.session.completed"
 			}
-			fields := []any{field("company", "acme"), field("GitHub_name", "undefined"), field("github", "@Octo"), field("github2", "hubot")}
+			fields := []any{
+				field("company", "acme"), field("GitHub_name", "undefined"), field("github", "@Octo"),
+				field("github2", "hubot"),
+			}
 			values := map[string]any{p.answers.path: fields}
 			require.Equal(t, "Octo", eventOf(t, p, eventType, values).GitHubUser)
 			for _, place := range placesOf(p, eventType, github) {
@@ -102,8 +111,9 @@ func TestTheGitHubUserIsTakenFromACustomField(t *testing.T) {
 
 // payments is a type of each provider that means a payment.
 var payments = map[string]string{
-	"provider": "checkout.completed", "creem": "checkout.completed", "stripe": "invoice.paid", "paddle": "transaction.completed",
-	"polar": "order.paid", "dodo": "payment.succeeded", "lemonsqueezy": "order_created", "payfold": "payment",
+	"provider": "checkout.completed", "creem": "checkout.completed", "stripe": "invoice.paid",
+	"paddle": "transaction.completed",
+	"polar":  "order.paid", "dodo": "payment.succeeded", "lemonsqueezy": "order_created", "payfold": "payment",
 }
 
 // placesOf are the paths of a fact; those of metadata are in its first object.

@@ -64,7 +64,8 @@ func TestAnInvoiceOfPartsHasThePeriodOfThePartThatEndsLast(t *testing.T) {
 		}
 	}
 	const first, second, third = 1772359200, 1775037600, 1777629600
-	credit, part, longPart := line(-900, first, third, true), line(1500, first, second, true), line(100, second, third, true)
+	credit, part, longPart := line(-900, first, third, true), line(1500, first, second, true), line(100, second, third,
+		true)
 	whole := line(1900, first, second, false)
 	for name, c := range map[string]struct {
 		lines      []any
@@ -99,12 +100,16 @@ func TestPaddleChangeOfPlanIsForTheRestOfThePeriod(t *testing.T) {
 			`"proration":{"rate":"0.5","billing_period":{"starts_at":"2026-03-16T10:00:00Z","ends_at":"`+end+`"}}`, 1)
 	}
 	const own = `"id":"txn_1","status":"completed","subscription_id":"sub_1","currency_code":"EUR","origin":"subscription_update"`
-	items := `"items":[` + part("pri_old", "-1", "2027-01-01T00:00:00Z") + "," + part("pri_new", "1", "2026-04-01T10:00:00Z") + `]`
+	items := `"items":[` + part("pri_old", "-1", "2027-01-01T00:00:00Z") + "," + part("pri_new", "1",
+		"2026-04-01T10:00:00Z") + `]`
 	rest := `"billing_period":{"starts_at":"2026-03-16T10:00:00Z","ends_at":"2026-04-01T10:00:00Z"}`
 	for _, billing := range []string{rest, `"billing_period":null`} {
 		e := paddleEvent(t, "transaction.completed", own, billing, paddleTotal("-900"), items)
 		require.Equal(t, events.Number{Present: true}, e.Amount)
-		require.Equal(t, []time.Time{at("2026-03-16T10:00:00Z"), at("2026-04-01T10:00:00Z")}, []time.Time{e.PeriodStart, e.PeriodEnd})
+		require.Equal(t, []time.Time{at("2026-03-16T10:00:00Z"), at("2026-04-01T10:00:00Z")}, []time.Time{
+			e.PeriodStart,
+			e.PeriodEnd,
+		})
 		require.True(t, e.Prorated)
 		require.Len(t, e.Items, 1)
 		require.Equal(t, []any{"pri_new", true}, []any{e.Items[0].Price, e.Items[0].Prorated})
@@ -116,9 +121,13 @@ func TestPaddleChangeOfPlanIsForTheRestOfThePeriod(t *testing.T) {
 
 func TestTheBillingReasonSaysThatAPaymentIsProrated(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[string]bool{"subscription_update": true, "subscription_cycle": false, "subscription_create": false, "purchase": false} {
+	for reason, want := range map[string]bool{
+		"subscription_update": true, "subscription_cycle": false,
+		"subscription_create": false, "purchase": false,
+	} {
 		e := eventOf(t, polar, "order.paid", map[string]any{
-			"data.billing_reason": reason, "data.total_amount": 900, "data.subscription.current_period_end": "2026-04-01T10:00:00Z",
+			"data.billing_reason": reason, "data.total_amount": 900,
+			"data.subscription.current_period_end": "2026-04-01T10:00:00Z",
 		})
 		require.Equal(t, want, e.Prorated, reason)
 		require.Equal(t, at("2026-04-01T10:00:00Z"), e.PeriodEnd, reason)

@@ -51,7 +51,8 @@ func (t *texts) copy(text []byte) string {
 
 // placeholders are what a program writes in the place of a value that it does not have.
 var placeholders = [][]byte{
-	[]byte("undefined"), []byte("null"), []byte("nan"), []byte("none"), []byte("nil"), []byte("<nil>"), []byte("[object object]"),
+	[]byte("undefined"), []byte("null"), []byte("nan"), []byte("none"), []byte("nil"), []byte("<nil>"),
+	[]byte("[object object]"),
 }
 
 // isPlaceholder reports whether the text stands for no value.

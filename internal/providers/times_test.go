@@ -40,8 +40,14 @@ func TestOccurredAtIsTheProvidersTimeIfItIsPlausible(t *testing.T) {
 // Two ingests whose clocks differ give the same event the same time.
 func TestOccurredAtDoesNotDependOnTheClockOfIngest(t *testing.T) {
 	t.Parallel()
-	m := events.Message{Provider: "provider", Body: []byte(`{"id":"e","eventType":"t","created_at":"2026-01-02T10:00:00Z","object":{}}`)}
-	for _, received := range []string{"2026-01-01T10:00:00Z", "2026-01-02T09:50:00Z", "2026-01-02T10:00:01Z", "2027-01-01T00:00:00Z"} {
+	m := events.Message{
+		Provider: "provider",
+		Body:     []byte(`{"id":"e","eventType":"t","created_at":"2026-01-02T10:00:00Z","object":{}}`),
+	}
+	for _, received := range []string{
+		"2026-01-01T10:00:00Z", "2026-01-02T09:50:00Z", "2026-01-02T10:00:01Z",
+		"2027-01-01T00:00:00Z",
+	} {
 		m.ReceivedAt = at(received)
 		require.Equal(t, at("2026-01-02T10:00:00Z"), Decode(m).OccurredAt, received)
 	}
@@ -49,7 +55,8 @@ func TestOccurredAtDoesNotDependOnTheClockOfIngest(t *testing.T) {
 
 // implausible are times that no shop has, in each unit. 1767348000 is a time in seconds.
 var implausible = []any{
-	0, -1, 1, "0", "", "soon", true, json.Number("1e300"), json.Number("9223372036854775807"), json.Number("-9223372036854775808"),
+	0, -1, 1, "0", "", "soon", true, json.Number("1e300"), json.Number("9223372036854775807"),
+	json.Number("-9223372036854775808"),
 	"0000-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "2100-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
 	json.Number("4102444800000"), // 2100 in milliseconds
 }

@@ -18,6 +18,7 @@ func (h *Handler) checkClock(ctx context.Context, d *events.Delivery) {
 		return
 	}
 	h.metrics.clockAhead.WithLabelValues(d.Provider).Inc()
-	h.clockAhead[d.Provider].log(ctx, h.Logger, d.ReceivedAt, "an event is ahead of this server's clock; is the clock synchronised?",
+	h.clockAhead[d.Provider].log(ctx, h.Logger, d.ReceivedAt,
+		"an event is ahead of this server's clock; is the clock synchronised?",
 		"provider", d.Provider, "event_id", d.Event.ID, "ahead_seconds", int64(ahead/time.Second))
 }

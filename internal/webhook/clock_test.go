@@ -22,7 +22,8 @@ func TestADeliveryAheadOfTheClockIsStoredCountedAndLoggedOnce(t *testing.T) {
 	}
 	now := time.Now()
 	for _, at := range []string{
-		`null`, `0`, `"soon"`, fmt.Sprint(now.Add(-time.Hour).UnixMilli()), fmt.Sprint(now.UnixMilli()), fmt.Sprint(now.Add(30 * time.Second).UnixMilli()),
+		`null`, `0`, `"soon"`, fmt.Sprint(now.Add(-time.Hour).UnixMilli()), fmt.Sprint(now.UnixMilli()),
+		fmt.Sprint(now.Add(30 * time.Second).UnixMilli()),
 	} {
 		require.Equal(t, 200, w.send(delivery(created(at))).status)
 	}
@@ -34,13 +35,15 @@ func TestADeliveryAheadOfTheClockIsStoredCountedAndLoggedOnce(t *testing.T) {
 	}
 	require.InDelta(t, 3, w.metric(counter), 0)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
-	require.Regexp(t, `level=WARN msg="an event is ahead of this server's clock.*" provider=provider event_id=evt_1 ahead_seconds=[56]\d\d `, out.String())
+	require.Regexp(t,
+		`level=WARN msg="an event is ahead of this server's clock.*" provider=provider event_id=evt_1 ahead_seconds=[56]\d\d `, out.String())
 }
 
 func TestAForgedTimeIsNoReasonToDoubtTheClock(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	forged := delivery(fmt.Sprintf(`{"id":"evt_1","eventType":"t","created_at":%d,"object":{}}`, time.Now().Add(time.Hour).UnixMilli()))
+	forged := delivery(fmt.Sprintf(`{"id":"evt_1","eventType":"t","created_at":%d,"object":{}}`,
+		time.Now().Add(time.Hour).UnixMilli()))
 	unsign(forged)
 	require.Equal(t, 401, w.send(forged).status)
 	require.Zero(t, w.metric("payfold_webhook_clock_ahead_total provider"))

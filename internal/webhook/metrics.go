@@ -33,7 +33,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		stored: newStored(),
 		clockAhead: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "payfold_webhook_clock_ahead_total",
-			Help: "Deliveries whose event is more than a minute ahead of ingest's clock, by provider. One of the two clocks is wrong.",
+			Help: "Deliveries of events that are more than a minute ahead of ingest's clock, by provider.",
 		}, []string{"provider"}),
 		evictedBodies: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_webhook_evicted_bodies_total", Help: "Large bodies evicted before their end to make room for others.",

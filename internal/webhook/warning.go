@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// warningInterval is the time between two lines of one warning. While the log does not answer, or a clock is wrong, every
-// delivery is a reason for one.
+// warningInterval is the time between two lines of one warning. While the log does not answer, or a clock is wrong,
+// every delivery is a reason for one.
 const warningInterval = time.Minute
 
 // warning logs its first reason at once, and then at most one in each warningInterval. At level debug it logs every
