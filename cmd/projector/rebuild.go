@@ -65,10 +65,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	}))
 }
 
-// grace is how long an interrupted rebuild may take to save what it has folded.
-const grace = 10 * time.Second
-
 // rebuild folds the log into the tables of the store's schema.
 func (s sources) rebuild(rules projections.Rules, progress *report.Progress, logger *slog.Logger) rebuild.Rebuild {
-	return rebuild.Rebuild{Log: s.log, Store: s.store, Rules: rules, Logger: logger, Progress: progress.At, Grace: grace}
+	return rebuild.Rebuild{Log: s.log, Store: s.store, Rules: rules, Logger: logger, Progress: progress.At}
 }

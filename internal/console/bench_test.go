@@ -20,7 +20,6 @@ import (
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
@@ -90,22 +89,12 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 	b.Cleanup(s.Close)
 	rules := projections.Rules{Mode: projections.ModeAny}
 	require.NoError(b, s.PrepareAsOf(ctx, "log-1", fixture.Partitions, rules, uint64(count)))
-	bulk, err := rebuild.NewBulk(ctx, s, rules, uint64(count), nil)
-	require.NoError(b, err)
-	defer bulk.Close()
-	const batch = 1000
-	for begin := 0; begin < count; begin += batch {
-		var part []events.Event
-		for i := begin; i < min(begin+batch, count); i++ {
-			at := received.Add(time.Duration(i) * 7 * time.Second)
-			part = append(part, providers.Decode(events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(benchEvent(i)), ReceivedAt: at}))
-		}
-		require.NoError(b, fixture.Fold(ctx, bulk, part))
-		if bulk.Full() || begin+batch >= count {
-			require.NoError(b, bulk.Save(ctx, part[len(part)-1].Seq, nil))
-		}
+	var log fixture.Tape
+	for i := range count {
+		log = append(log, events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(benchEvent(i)), ReceivedAt: received.Add(time.Duration(i) * 7 * time.Second)})
 	}
-	require.NoError(b, bulk.Finish(ctx, tables.InUse))
+	fold := rebuild.Rebuild{Log: log, Store: s, Rules: rules, Logger: testenv.Logger(b), Progress: func(_, _ uint64) {}, Stage: tables.InUse}
+	require.NoError(b, fold.Run(ctx, uint64(count)))
 	return s
 }
 

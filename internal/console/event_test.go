@@ -30,3 +30,10 @@ func TestASignatureIsCheckedWithTheSecretThatMadeIt(t *testing.T) {
 		require.Equal(t, test.wrong, wrong, name)
 	}
 }
+
+// The facts of a payment have the name of its GitHub user, too.
+func TestNamesInFactsAreMasked(t *testing.T) {
+	t.Parallel()
+	masked := string(maskNames([]byte(`{"github_username":"octocat","facts":[{"event":"e1","github":"hubot","user":"u1"}]}`)))
+	require.Equal(t, `{"github_username":"o•••","facts":[{"event":"e1","github":"h•••","user":"u1"}]}`, masked)
+}

@@ -45,7 +45,7 @@ func (c *Console) hideName(one *invitations.Invitation) {
 }
 
 // gitHubNames matches the fields of JSON that contain names of people.
-var gitHubNames = regexp.MustCompile(`("(?:sold_)?github_username":")((?:[^"\\]|\\.)*)(")`)
+var gitHubNames = regexp.MustCompile(`("(?:github_username|github)":")((?:[^"\\]|\\.)*)(")`)
 
 // maskNames is mask for JSON.
 func maskNames(text []byte) []byte {

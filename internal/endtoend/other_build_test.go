@@ -62,7 +62,7 @@ func repository(t *testing.T) string {
 var otherTexts = map[string][2]string{
 	"internal/projections/rules.go":  {`const RulesVersion = "` + projections.RulesVersion + `"`, `const RulesVersion = "next"`},
 	"internal/projections/state.go":  {"\tRevenue       ", "\tReversalDays  reversalDays\n\tRevenue       "},
-	"internal/projections/extras.go": {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *facts, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
+	"internal/projections/extras.go": {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *step, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
 	"internal/tables/all.go":         {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
 }
 
@@ -80,7 +80,7 @@ type ReversalDay struct {
 
 type reversalDays = Table[time.Time, ReversalDay]
 
-func countReversals(days *reversalDays, f *facts, outcome Outcome) {
+func countReversals(days *reversalDays, f *step, outcome Outcome) {
 	if outcome != Applied || f.Action != "reversal" {
 		return
 	}

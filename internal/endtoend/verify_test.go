@@ -69,18 +69,18 @@ func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	require.Contains(t, w.verify(t, 0, "--schema", "portal_prev"), "portal_prev is what the log gives")
 
 	execute(t, w.database, `create or replace view portal.credit_balance as select user_id, 2 * balance as balance from portal.credits`)
-	execute(t, w.database, `alter table portal.payment drop constraint payment_transaction_id_key`)
+	execute(t, w.database, `alter table portal.payment_facts drop constraint payment_facts_transaction_id_key`)
 	execute(t, w.database, `create function public.swallow() returns trigger language plpgsql as 'begin return null; end';
 		create trigger swallow before insert on portal.reversal for each row execute function public.swallow()`)
 	output := w.verify(t, 3)
 	for _, line := range []string{
-		"view credit_balance: it is", "constraint payment_transaction_id_key on payment: it is missing",
+		"view credit_balance: it is", "constraint payment_facts_transaction_id_key on payment_facts: it is missing",
 		"trigger swallow on reversal: unexpected; this build does not make it", "0 messages, 0 rows and 3 definitions are wrong",
 	} {
 		require.Contains(t, output, line)
 	}
 	output = w.verify(t, 3, "--json")
-	require.Contains(t, output, `{"object":"constraint payment_transaction_id_key on payment","fault":"missing","should":"UNIQUE (transaction_id)"}`)
+	require.Contains(t, output, `{"object":"constraint payment_facts_transaction_id_key on payment_facts","fault":"missing","should":"UNIQUE (transaction_id)"}`)
 	require.Contains(t, output, `"definitions":3`)
 }
 

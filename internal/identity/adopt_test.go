@@ -12,7 +12,6 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/live"
-	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
@@ -30,9 +29,6 @@ func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
 	}
 	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 5, fixture.Pack("e5", "p5", "u1", 10))}, store.Advance{LogID: "log-1", From: everywhere(0), To: 5})
 	require.NoError(t, err)
-	bulk, err := rebuild.NewBulk(ctx, s, fixture.AnyMode, 6, nil)
-	require.NoError(t, err)
-	defer bulk.Close()
 	_, err = identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 6, Partitions: fixture.Partitions + 1})
 	require.ErrorIs(t, err, identity.ErrNotAdopted, "no projector could work on them")
 	_, err = identity.Adopt(ctx, s, eventlog.Info{LogID: "log-2", First: 6, Partitions: fixture.Partitions})
@@ -42,7 +38,6 @@ func TestABatchOfTheLostLogIsNotAppliedToTheNewOne(t *testing.T) {
 	late := []events.Event{fixture.Event(t, 6, fixture.Pack("late", "late", "u1", 7))}
 	_, err = live.Apply(ctx, s, fixture.AnyMode, late, store.Advance{LogID: "log-1", From: everywhere(5), To: 6})
 	require.ErrorIs(t, err, store.ErrFenced)
-	require.ErrorIs(t, fixture.Fold(ctx, bulk, late), store.ErrFenced)
 	_, err = live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, 6, fixture.Pack("e6", "p6", "u1", 1))}, store.Advance{LogID: "log-2", From: everywhere(5), To: 6})
 	require.NoError(t, err)
 	require.EqualValues(t, 11, fixture.Number(ctx, t, s, "select balance from credits"))

@@ -411,7 +411,7 @@ func TestAnInvalidGitHubNameNeverReachesGitHub(t *testing.T) {
 	w := setup(t)
 	for i, name := range []string{"../../../user/repos", "a/b", "octo?x=1", "octo#", "octo ", "é", "-octo", "..", ".", "a\nb", "%2e%2e"} {
 		w.buy(t, fmt.Sprint("u", i), fmt.Sprint("pay", i), "name")
-		w.exec(t, "update portal.payment set github_username = $2 where provider_payment_id = $1", fmt.Sprint("pay", i), name)
+		w.exec(t, "update portal.payment_facts set github_username = $2 where provider_payment_id = $1", fmt.Sprint("pay", i), name)
 	}
 	reconcile(t, w.inviter(t))
 	require.Empty(t, w.github.Requests(""))
@@ -426,7 +426,7 @@ func TestAnInvalidGitHubNameNeverReachesGitHub(t *testing.T) {
 		require.Equal(t, "not the name of a GitHub user", *w.invitation(t, user, payment).Reason)
 	}
 	require.Empty(t, w.github.Requests(""))
-	w.exec(t, "update portal.payment set reversed_at = now()")
+	w.exec(t, "update portal.payment_facts set reversed_at = now()")
 	reconcile(t, w.inviter(t))
 	require.Empty(t, w.github.Requests(""))
 }

@@ -1,4 +1,4 @@
--- moves invitations to the new ids of their payments: two payments were merged, or other rules
+-- moves invitations to the new ids of their payments: two payments turned out to be one, or other rules
 -- give other ids (then time and GitHub user identify the payment). If the payment has an
 -- invitation already, or belongs to another user now, this one ends. Without a payment an
 -- invitation stays unchanged.
@@ -7,7 +7,7 @@ with lost as (
   from payfold.invitation i
   where i.repository = $1 and not i.revoked and i.status <> 'withdrawn' and ($3::text[] is null or i.user_id = any($3))
     and not exists (
-      select from portal.payment p where p.user_id = i.user_id and p.provider_payment_id = i.provider_payment_id
+      select from portal.payment_facts p where p.user_id = i.user_id and p.provider_payment_id = i.provider_payment_id
     )
     and not exists ( -- an attempt under way records its answer under the old id
       select from payfold.invitation_attempt a
@@ -16,10 +16,9 @@ with lost as (
 ), found as (
   select distinct on (l.user_id, l.provider_payment_id) l.user_id, l.provider_payment_id, p.provider_payment_id as is_now, name.certain
   from lost l
-  join portal.payment p on p.user_id = l.user_id and p.kind = 'pro'
+  join portal.payment_facts p on p.user_id = l.user_id and p.kind = 'pro'
   cross join lateral (
-    select coalesce(l.provider_payment_id = p.transaction_id, false) or coalesce(p.first_of_order and l.provider_payment_id = p.order_id, false)
-           or coalesce(l.provider_payment_id = p.merged_id, false)
+    select coalesce(l.provider_payment_id in (p.transaction_id, p.order_id), false)
   ) as name (certain)
   where name.certain
      or p.occurred_at = l.activated_at and lower(p.github_username) is not distinct from lower(l.github_username)
@@ -27,8 +26,7 @@ with lost as (
 ), others as ( -- payments that belong to another user now
   select l.user_id, l.provider_payment_id
   from lost l
-  join portal.payment named on named.provider_payment_id = l.provider_payment_id
-  join portal.payment p on p.provider_payment_id = coalesce(named.merged_into, named.provider_payment_id)
+  join portal.payment_facts p on p.provider_payment_id = l.provider_payment_id or p.order_id = l.provider_payment_id
   where p.user_id <> l.user_id
     and not exists (select from found f where f.user_id = l.user_id and f.provider_payment_id = l.provider_payment_id)
 ), decided as (

@@ -162,7 +162,7 @@ func TestOnlyAnExplicitRevocationWithdraws(t *testing.T) {
 	w.perDay = 1
 	r := w.inviter(t)
 	reconcile(t, r)
-	w.exec(t, "delete from portal.payment")
+	w.exec(t, "delete from portal.payment_facts")
 	for range 10 {
 		w.clock.Advance(24 * time.Hour)
 		reconcile(t, r)

@@ -116,7 +116,7 @@ func TestEveryKeptPurchaseIsInvitedOnceAndNoRefundedOneStaysInvited(t *testing.T
 	t.Parallel()
 	w := setup(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		w.exec(rt, `delete from portal.payment; delete from portal.pro_license; delete from portal.reversal; delete from portal.processed_event;
+		w.exec(rt, `delete from portal.payment_facts; delete from portal.pro_license; delete from portal.reversal; delete from portal.processed_event;
 			delete from payfold.invitation; delete from payfold.invitation_attempt; delete from payfold.invitation_pause`)
 		w.clock.Advance(365 * 24 * time.Hour)
 		w.github = testenv.NewGitHub(t, w.clock.Now)

@@ -115,7 +115,7 @@ func TestANameOfAPurchaseCanChangeUntilGitHubWasAsked(t *testing.T) {
 	w.buy(t, "u2", "pay2", "asked")
 	w.perDay = 1
 	r := w.inviter(t)
-	w.exec(t, "update portal.payment set occurred_at = occurred_at + interval '1 hour' where provider_payment_id = 'pay1'")
+	w.exec(t, "update portal.payment_facts set occurred_at = occurred_at + interval '1 hour' where provider_payment_id = 'pay1'")
 	w.github.Script("asked", testenv.Reply{Drops: true})
 	reconcile(t, r)
 	w.clock.Advance(-time.Minute)
@@ -133,7 +133,7 @@ func TestANameOfAPurchaseCanChangeUntilGitHubWasAsked(t *testing.T) {
 func (w *world) recordInvitation(t *testing.T, payment, gitHubUser, status, invitedAt string) {
 	t.Helper()
 	w.exec(t, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, invited_at, activated_at, due_at, changed_at)
-		select user_id, $2, provider_payment_id, $3, $4, nullif($5, '')::timestamptz, occurred_at, $6, $6 from portal.payment where provider_payment_id = $1`,
+		select user_id, $2, provider_payment_id, $3, $4, nullif($5, '')::timestamptz, occurred_at, $6, $6 from portal.payment_facts where provider_payment_id = $1`,
 		payment, testenv.GitHubRepository, gitHubUser, status, invitedAt, w.clock.Now())
 }
 
@@ -183,9 +183,9 @@ func TestWithoutRecordsOfAttemptsNobodyIsInvitedAgainAndRefundedPurchasesAreWith
 func TestAnInvitationFollowsAPaymentThatGetsAnotherID(t *testing.T) {
 	t.Parallel()
 	rename := map[string]string{
-		"found to be the order of a transaction": "update portal.payment set provider_payment_id = 'tran', transaction_id = 'tran', order_id = 'ord', first_of_order = true",
-		"found to be the transaction of another": "update portal.payment set provider_payment_id = 'other', transaction_id = 'ord'",
-		"named otherwise by other rules":         "update portal.payment set provider_payment_id = 'other', transaction_id = null, order_id = null, first_of_order = false",
+		"found to be the order of a transaction": "update portal.payment_facts set provider_payment_id = 'tran', transaction_id = 'tran', order_id = 'ord'",
+		"found to be the transaction of another": "update portal.payment_facts set provider_payment_id = 'other', transaction_id = 'ord'",
+		"named otherwise by other rules":         "update portal.payment_facts set provider_payment_id = 'other', transaction_id = null, order_id = null",
 	}
 	for name, sql := range rename {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAnInvitationFollowsAPaymentThatGetsAnotherID(t *testing.T) {
 				require.Contains(t, sql, "provider_payment_id = '"+payment)
 				require.Equal(t, end, status)
 				require.Equal(t, 1, w.github.Sent("octo"))
-				w.exec(t, "update portal.payment set reversed_at = now()")
+				w.exec(t, "update portal.payment_facts set reversed_at = now()")
 				reconcile(t, r)
 				w.requireStatus(t, "u1", payment, Withdrawn)
 				require.Nil(t, w.github.Invitation("octo"))
@@ -229,12 +229,12 @@ func TestAPaymentThatGetsAnotherIDWhileGitHubAnswersHasInvited(t *testing.T) {
 	w.buy(t, "u1", "ord", "octo")
 	r, other := w.inviter(t), w.inviter(t)
 	r.gitHub = afterInvite{r.gitHub, func() {
-		w.exec(t, "update portal.payment set provider_payment_id = 'tran', transaction_id = 'tran', order_id = 'ord', first_of_order = true")
+		w.exec(t, "update portal.payment_facts set provider_payment_id = 'tran', transaction_id = 'tran', order_id = 'ord'")
 		reconcile(t, other)
 		w.github.Accept(t, "octo")
 	}}
 	reconcile(t, r)
-	w.exec(t, "update portal.payment set reversed_at = now()")
+	w.exec(t, "update portal.payment_facts set reversed_at = now()")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "tran", Withdrawn)
 	require.False(t, w.github.HasAccess("octo"))
@@ -245,7 +245,7 @@ func TestAnInvitationDoesNotMoveToAPurchaseForAnotherGitHubUser(t *testing.T) {
 	t.Parallel()
 	w, r := invited(t, "octo")
 	w.buy(t, "u1", "pay2", "hubot")
-	w.exec(t, "delete from portal.payment where provider_payment_id = 'pay1'")
+	w.exec(t, "delete from portal.payment_facts where provider_payment_id = 'pay1'")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
 	w.requireStatus(t, "u1", "pay2", Invited)
@@ -320,12 +320,12 @@ func TestOfTwoInvitationsForMergedPaymentsOneEnds(t *testing.T) {
 		w.buy(t, "u1", "tran", names[1])
 		r := w.inviter(t)
 		reconcile(t, r)
-		w.exec(t, "delete from portal.payment where provider_payment_id = 'ord'")
+		w.exec(t, "delete from portal.payment_facts where provider_payment_id = 'ord'")
 		reconcile(t, r)
 		w.requireStatus(t, "u1", "ord", Invited)
 		require.Empty(t, w.github.Requests(http.MethodDelete), "a missing payment ends no invitation")
 
-		w.exec(t, "update portal.payment set order_id = 'ord', first_of_order = true")
+		w.exec(t, "update portal.payment_facts set order_id = 'ord'")
 		reconcile(t, r)
 		w.requireStatus(t, "u1", "ord", Withdrawn)
 		w.requireStatus(t, "u1", "tran", Invited)
@@ -342,7 +342,7 @@ func TestOfTwoInvitationsForMergedPaymentsOneEnds(t *testing.T) {
 func TestAPurchaseThatIsNoLicenceAnyMoreEndsItsInvitation(t *testing.T) {
 	t.Parallel()
 	w, r := invited(t, "octo")
-	w.exec(t, "update portal.payment set kind = 'one_time', github_username = null, github_named_at = null")
+	w.exec(t, "update portal.payment_facts set kind = 'one_time', github_username = null")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
@@ -366,4 +366,21 @@ func TestAPurchaseThatLacksSomethingForItsNewKindEndsItsInvitation(t *testing.T)
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "t1", Withdrawn)
 	require.False(t, w.github.HasAccess("octo"))
+}
+
+// The catalogue says that the licence lasts as long as its subscription.
+func TestALicenceThatEndsWithItsSubscriptionEndsItsInvitation(t *testing.T) {
+	t.Parallel()
+	w, r := invited(t, "octo")
+	w.exec(t, "update portal.payment_facts set lasts = true, subscription_id = 's1'")
+	w.exec(t, "insert into portal.subscription_facts (subscription_id, status, occurred_at, stream_seq) values ('s1', 'past_due', now(), 1)")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Invited)
+	w.exec(t, "update portal.subscription_facts set status = 'canceled'")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
+	w.exec(t, "update portal.subscription_facts set status = 'active'")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Invited)
 }

@@ -108,10 +108,10 @@ func TestManyPurchasesOfOneGitHubNameDoNotSlowTheNextAttemptDown(t *testing.T) {
 			case when i % 4 = 0 then 'not_sent' when i % 40 = 1 then 'unknown' else 'sent' end, due_at
 		from payfold.invitation, lateral (select substr(user_id, 2)::int as i) n`)
 	require.NoError(t, err)
-	_, err = w.db.Exec(t.Context(), `insert into portal.payment (provider_payment_id, provider, user_id, kind, event_id, occurred_at, stream_seq, first_of_order, github_username, github_named_at)
-		select provider_payment_id, 'provider', user_id, 'pro', provider_payment_id, due_at, 1, true, github_username, due_at from payfold.invitation`)
+	_, err = w.db.Exec(t.Context(), `insert into portal.payment_facts (provider_payment_id, provider, user_id, kind, event_id, occurred_at, stream_seq, github_username, paid, known, lasts, reversed_seq)
+		select provider_payment_id, 'provider', user_id, 'pro', provider_payment_id, due_at, 1, github_username, true, true, false, 0 from payfold.invitation`)
 	require.NoError(t, err)
-	_, err = w.db.Exec(t.Context(), "analyze payfold.invitation, payfold.invitation_attempt, portal.payment")
+	_, err = w.db.Exec(t.Context(), "analyze payfold.invitation, payfold.invitation_attempt, portal.payment_facts")
 	require.NoError(t, err)
 	var plan []struct {
 		Plan struct {

@@ -1,26 +1,32 @@
 -- records an invitation for every kept purchase that has none for this repository (without a
 -- repository: none for any). If an invitation of the same GitHub user was declined or
 -- expired after the purchase, that outcome counts for this purchase, too.
--- A purchase that was refunded in the last seven days is recorded as revoked: GitHub keeps an
+-- A purchase that was refunded, or ended with its subscription, in the last seven days is recorded as revoked: GitHub keeps an
 -- invitation for so long, and a fail-over of the database may have lost its record.
 -- If a purchase is kept after all, its withdrawn invitation is recorded anew. An invitation that was
 -- sent keeps its GitHub user and its id.
-with ended as (
+with purchase as (
+  select p.user_id, p.provider_payment_id, p.github_username, p.occurred_at, coalesce(p.reversed_at, s.occurred_at) as ended_at
+  from portal.payment_facts p
+  left join portal.subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
+    and s.status not in ('active', 'trialing', 'scheduled_cancel', 'past_due', 'paused')
+  where p.kind = 'pro' and p.user_id is not null
+), ended as (
   select distinct on (user_id, lower(github_username)) user_id, lower(github_username) as name, status, reason, changed_at
   from payfold.invitation
   where repository = $1 and status in ('declined', 'expired')
   order by user_id, lower(github_username), changed_at desc
 )
 insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, reason, activated_at, revoked, due_at, changed_at)
-select p.user_id, $1, p.provider_payment_id, p.github_username, coalesce(e.status, 'pending'), e.reason, p.occurred_at, p.reversed_at is not null, $2, $2
-from portal.payment p
+select p.user_id, $1, p.provider_payment_id, p.github_username, coalesce(e.status, 'pending'), e.reason, p.occurred_at, p.ended_at is not null, $2, $2
+from purchase p
 left join ended e on e.user_id = p.user_id and e.name = lower(p.github_username) and e.changed_at > p.occurred_at
-where p.kind = 'pro' and p.user_id is not null and ($3::text[] is null or p.user_id = any($3))
-  and (p.reversed_at is null or $1 <> '' and p.github_username is not null and p.reversed_at > $2::timestamptz - interval '7 days')
+where ($3::text[] is null or p.user_id = any($3))
+  and (p.ended_at is null or $1 <> '' and p.github_username is not null and p.ended_at > $2::timestamptz - interval '7 days')
   and not exists (
     select from payfold.invitation i
     where i.user_id = p.user_id and (i.repository = $1 or $1 = '') and i.provider_payment_id = p.provider_payment_id
-      and (i.status <> 'withdrawn' or i.repository <> $1 or p.reversed_at is not null)
+      and (i.status <> 'withdrawn' or i.repository <> $1 or p.ended_at is not null)
   )
 on conflict (user_id, repository, provider_payment_id) do update
 set github_username = case when invitation.invited_at is null then excluded.github_username else invitation.github_username end,

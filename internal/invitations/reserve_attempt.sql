@@ -1,7 +1,7 @@
 -- chooses and reserves the next attempt, one with the fewest consecutive failures: first new invitations within
 -- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. An
--- invitation needs a kept purchase. A withdrawal needs one that was refunded at the last scan and
--- is not kept now. A time further ahead than $5 (maxAhead) does not count.
+-- invitation needs a kept purchase: it is not refunded, and if it lasts as long as its subscription, that has not ended. A
+-- withdrawal needs one that was not kept at the last scan and is not kept now. A time further ahead than $5 (maxAhead) does not count.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
@@ -15,9 +15,11 @@ with quota as (
       select lower(github_username) from payfold.invitation_attempt where repository = $1 and outcome is null
     ))
 ), kept as not materialized (
-  select user_id, provider_payment_id, github_username
-  from portal.payment
-  where kind = 'pro' and user_id is not null and reversed_at is null
+  select p.user_id, p.provider_payment_id, p.github_username
+  from portal.payment_facts p
+  left join portal.subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
+    and s.status not in ('active', 'trialing', 'scheduled_cancel', 'past_due', 'paused')
+  where p.kind = 'pro' and p.user_id is not null and p.reversed_at is null and s.subscription_id is null
 ), candidate as (
   (select 1 as turn, 'invite' as purpose, f.*
    from free f
@@ -85,9 +87,11 @@ select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payme
         where o.repository = n.repository and (lower(o.github_username) = lower(n.github_username) or o.invitation_id = n.invitation_id)
           and (o.user_id, o.provider_payment_id) <> (n.user_id, n.provider_payment_id)
           and not o.revoked and o.status <> 'withdrawn'
-          and not exists (select from portal.payment p
+          and not exists (select from portal.payment_facts p
+            left join portal.subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
+              and s.status not in ('active', 'trialing', 'scheduled_cancel', 'past_due', 'paused')
             where p.user_id = o.user_id and p.provider_payment_id = o.provider_payment_id
-              and (p.reversed_at is not null or p.kind <> 'pro')))
+              and (p.reversed_at is not null or p.kind <> 'pro' or s.subscription_id is not null)))
        or exists (select from kept -- it has no invitation yet
         where kept.github_username is not null and lower(kept.github_username) = lower(n.github_username)
           and not exists (select from payfold.invitation o

@@ -68,7 +68,7 @@ func TestAChangeWithoutANotificationIsFoundByTheNextScan(t *testing.T) {
 	r.scanInterval = time.Millisecond
 	running(t, r)
 	w.awaitStatus(t, "u1", Pending)
-	w.exec(t, "update portal.payment set github_username = 'octo', github_named_at = now()")
+	w.exec(t, "update portal.payment_facts set github_username = 'octo'")
 	w.awaitStatus(t, "u1", Invited)
 }
 

@@ -40,7 +40,7 @@ func (r *Reconciler) deliveryOf(ctx context.Context, attempt *Attempt) (*trace.S
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	var seq uint64 // of the event that claimed the payment
-	err := r.Store.Pool().QueryRow(ctx, "select stream_seq from portal.payment where provider_payment_id = $1", attempt.PaymentID).Scan(&seq)
+	err := r.Store.Pool().QueryRow(ctx, "select stream_seq from portal.payment_facts where provider_payment_id = $1", attempt.PaymentID).Scan(&seq)
 	if err != nil {
 		return nil, fmt.Errorf("find the event of a purchase: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 const maxConflicts = 20
 
 // Apply folds the events, which are in the order of the log, and moves the checkpoints, in one
-// transaction. After a conflict with another projector it tries again on the rows that the other
+// transaction. Out-of-order events of the live tables are recorded. After a conflict with another projector it tries again on the rows that the other
 // one has committed. The error may be store.ErrFenced, store.ErrFoldID, or a store.RefusedError if
 // the database would refuse the same rows again.
 func Apply(ctx context.Context, s *store.Store, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
@@ -91,7 +91,9 @@ func fold(s *store.Store, rules projections.Rules, state *projections.State, bat
 	}
 	*result = resultOf(state)
 	writes := &pgx.Batch{}
-	store.RecordOutOfOrder(writes, s.Schema(), state, &result.OutOfOrder)
+	if s.Schema() == store.LiveSchema { // the indexes that this needs are not made before
+		store.RecordOutOfOrder(writes, s.Schema(), state, &result.OutOfOrder)
+	}
 	s.QueueChanges(writes, state)
 	return writes, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -27,17 +28,13 @@ func TestAnImplicitSubscriptionIsFoundAgainWhenItWasMerged(t *testing.T) {
 		_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{fixture.Event(t, seq, body)}, store.Advance{LogID: "log-1", From: fixture.From(0, seq-1), To: seq})
 		require.NoError(t, err)
 		if i == 1 {
-			require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from subscription_state where subscription_id = 'implicit:u1' and status = 'merged'"))
+			require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from subscription_facts where subscription_id = 'implicit:u1' and status is null"))
 		}
 	}
 	next := fixture.Candidate(ctx, t, s, 0)
-	for i, body := range log {
-		bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, uint64(len(log)), nil)
-		require.NoError(t, err)
-		folded, saved := fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, uint64(i+1), body)}), bulk.Save(ctx, uint64(i+1), nil)
-		bulk.Close()
-		require.NoError(t, folded)
-		require.NoError(t, saved)
+	fold := rebuild.Rebuild{Log: fixture.TapeOf(log...), Store: next, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}}
+	for i := range log {
+		require.NoError(t, fold.Run(ctx, uint64(i+1)))
 	}
 	const rows = "select string_agg(r::text, ' ' order by subscription_id) from "
 	var live, rebuilt string

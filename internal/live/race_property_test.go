@@ -94,7 +94,7 @@ func TestAConcurrentPaidEventAndCheckoutGrantTogether(t *testing.T) {
 		ctx, s := fixture.Tables(t)
 		fixture.Reset(ctx, t, s, fixture.Sold)
 		log, whole := fixture.OneFold(t, fixture.Sold, []string{
-			`{"id":"e1","eventType":"subscription.paid","created_at":1767340000000,"object":{"id":"s1","last_transaction_id":"t1","product":"unsold"}}`,
+			`{"id":"e1","eventType":"subscription.paid","created_at":1767340000000,"object":{"id":"s1","last_transaction_id":"t1"}}`,
 			`{"id":"e2","eventType":"checkout.completed","created_at":1767340001000,"object":{"order":{"id":"o1"},"subscription":"s1","metadata":{"key":"pack","kind":"one_time","user_id":"u1"}}}`,
 		})
 		require.NotEmpty(t, whole.Ledger.Inserted())

@@ -27,7 +27,7 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 	}
 	var refusal error
 	orReject := func(ctx context.Context, s *store.Store, rules projections.Rules, one []events.Event, advance store.Advance) (result Result, err error) {
-		result, refusal, err = applyOrReject(ctx, s, rules, one[0], advance)
+		result, refusal, err = ApplyOrReject(ctx, s, rules, one[0], advance)
 		return result, err
 	}
 	err := f.write(ctx, batch, orReject)
@@ -39,7 +39,7 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 	return nil
 }
 
-// applyOrReject is Apply for one event that the database has refused alone. Between that refusal and this call somebody
+// ApplyOrReject is Apply for one event that the database has refused alone. Between that refusal and this call somebody
 // may have repaired a database that refused everything. So one transaction finds out what the cause is, and does this
 // in this order:
 //
@@ -51,7 +51,7 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 // A database that refuses everything until its repair refuses the first step, or takes the second, at whatever moment
 // the repair comes. Nobody can change the definitions of the tables between the steps, because the transaction has
 // locked the tables.
-func applyOrReject(ctx context.Context, s *store.Store, rules projections.Rules, event events.Event, advance store.Advance) (result Result, refusal, err error) {
+func ApplyOrReject(ctx context.Context, s *store.Store, rules projections.Rules, event events.Event, advance store.Advance) (result Result, refusal, err error) {
 	for attempt := 1; ; attempt++ {
 		refusal = nil
 		err = transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {

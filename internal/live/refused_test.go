@@ -86,9 +86,9 @@ func TestARepairAtAnyMomentLeavesNoEventQuarantined(t *testing.T) {
 func TestOnlyTheRefusedEventsAreQuarantined(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	_, err := s.Pool().Exec(ctx, `alter table payment add constraint theirs check (credits <> 13);
+	_, err := s.Pool().Exec(ctx, `alter table payment_facts add constraint theirs check (credits <> 13);
 		create function public.unlucky() returns trigger language plpgsql as $$ begin raise exception 'unlucky'; end $$;
-		create constraint trigger unlucky after insert on payment deferrable initially deferred
+		create constraint trigger unlucky after insert on payment_facts deferrable initially deferred
 			for each row when (new.credits = 17) execute function public.unlucky()`)
 	require.NoError(t, err)
 	rapid.Check(t, func(r *rapid.T) {
@@ -153,7 +153,7 @@ func TestTheTablesAreLockedWhileTheCauseIsFound(t *testing.T) {
 		raise exception 'locked: %', (select string_agg(relation::regclass::text, ' ' order by relation::regclass::text) from pg_locks
 			where pid = pg_backend_pid() and mode = 'RowExclusiveLock' and relation in (select oid from pg_class where relkind = 'r' and relnamespace = 'portal'::regnamespace));
 		end $$;
-		create trigger refuse before insert on payment for each row execute function public.refuse()`)
+		create trigger refuse before insert on payment_facts for each row execute function public.refuse()`)
 	require.NoError(t, err)
 	require.NoError(t, follower(t, s, fixture.AnyMode).ApplyLast(ctx, message(1, fixture.Pack("e1", "p1", "u1", 1))))
 	var said string

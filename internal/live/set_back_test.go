@@ -22,7 +22,7 @@ const undoSecondEvent = `
 		delete from portal.checkpoint;
 		insert into portal.checkpoint select * from public.checkpoints;
 		delete from portal.processed_event where event_id = 'e2';
-		delete from portal.payment where provider_payment_id = 'p2';
+		delete from portal.payment_facts where provider_payment_id = 'p2';
 		delete from portal.credit_ledger where user_id = 'u2';
 		delete from portal.credits where user_id = 'u2';
 		commit`

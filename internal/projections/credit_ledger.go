@@ -9,23 +9,22 @@ import (
 
 // LedgerLine is one entry of the credit ledger. Lines are only added, never changed.
 type LedgerLine struct {
-	EventID           string    `db:"event_id,key"`
-	Line              int64     `db:"line,key"`
+	ProviderPaymentID string    `db:"provider_payment_id,key"`
+	Line              int64     `db:"line,key"` // of the payment, from 1
 	UserID            string    `db:"user_id"`
 	Kind              string    `db:"kind"`
 	Entry             string    `db:"entry"`
 	Delta             int64     `db:"delta"`
-	ProviderPaymentID string    `db:"provider_payment_id"`
-	ReversesEventID   string    `db:"reverses_event_id"`
-	ReversesLine      *int64    `db:"reverses_line"`
+	ReversesLine      *int64    `db:"reverses_line"` // the grant that it takes back, or gives back
 	AvailableAt       time.Time `db:"available_at"`
 	ExpiresAt         time.Time `db:"expires_at"`
+	EventID           string    `db:"event_id"`
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
 }
 
-// Credits has the sums of a user's credit packs, the ledger lines of kind one_time. Balance is
-// Granted minus Reversed. It may be below zero.
+// Credits has the sums of a user's credit packs that never expire: the ledger lines of kind one_time without ExpiresAt.
+// Balance is Granted minus Reversed. It may be below zero.
 type Credits struct {
 	UserID    string `db:"user_id,key"`
 	Balance   int64  `db:"balance"`
@@ -37,6 +36,9 @@ type Credits struct {
 // maxBalance bounds what one user is granted, so that no sum overflows 64 bits.
 const maxBalance = 1 << 62
 
+// nearlyFull reports whether the sums may not hold what one more payment grants, which is far less than maxBalance / 2.
+func (c *Credits) nearlyFull() bool { return c.Granted > maxBalance/2 }
+
 // The entries, besides those of reversals (see Reversal.Cause).
 const (
 	entryGrant = "grant"
@@ -47,37 +49,34 @@ const (
 
 // Ledger has the loaded lines of the payments that a fold can touch, and the lines it adds.
 type Ledger struct {
-	lines  []ledgerEntry      // loaded and new lines
-	newest map[string]int     // payment → index of its last line in lines, plus 1
-	last   map[numbered]int64 // number of the last line
+	lines  []ledgerEntry  // loaded and new lines
+	newest map[string]int // payment → index of its last line in lines, plus 1
+	count  map[string]int64
 	added  []LedgerLine
 }
-
-// numbered is what has consecutive line numbers: an event's lines of its own payment, or those of other payments.
-type numbered struct {
-	event  string
-	others bool
-}
-
-// An event's lines of other payments begin after this number. If a later event writes another line under an earlier one,
-// it knows only the lines of that event's own payment, so it must not use the numbers of the others. The own payment has
-// a few lines for each event that changes it.
-const beforeOthers = 1_000_000
 
 type ledgerEntry struct {
 	LedgerLine
 	before int // index of the payment's previous line, plus 1; 0 if there is none
 }
 
-// Load adds a line of the database. The line must not be loaded yet.
+// Load adds a line of the database. If it is already here, nothing changes.
 func (l *Ledger) Load(line *LedgerLine) {
+	for here := range l.of(line.ProviderPaymentID) {
+		if here.Line == line.Line {
+			return
+		}
+	}
+	l.put(line)
+}
+
+func (l *Ledger) put(line *LedgerLine) {
 	if l.newest == nil {
-		l.newest, l.last = map[string]int{}, map[numbered]int64{}
+		l.newest, l.count = map[string]int{}, map[string]int64{}
 	}
 	l.lines = append(l.lines, ledgerEntry{*line, l.newest[line.ProviderPaymentID]})
 	l.newest[line.ProviderPaymentID] = len(l.lines)
-	key := numbered{line.EventID, line.Line > beforeOthers}
-	l.last[key] = max(l.last[key], line.Line)
+	l.count[line.ProviderPaymentID] = max(l.count[line.ProviderPaymentID], line.Line)
 }
 
 // Inserted lists the new lines.
@@ -96,86 +95,58 @@ func (l *Ledger) clear() {
 	clear(l.lines)
 	l.lines = l.lines[:0]
 	clear(l.newest)
-	clear(l.last)
+	clear(l.count)
 	l.added = make([]LedgerLine, 0, len(l.added))
 }
 
-// add numbers the line within its event.
-func (l *Ledger) add(line *LedgerLine, by ledgerEvent) {
-	line.Line = l.last[numbered{by.eventID, by.others}] + 1
-	if by.others {
-		line.Line = max(line.Line, beforeOthers+1)
-	}
-	l.Load(line)
+// add numbers the line within its payment.
+func (l *Ledger) add(line *LedgerLine) {
+	line.Line = l.count[line.ProviderPaymentID] + 1
+	l.put(line)
 	l.added = append(l.added, *line)
 }
 
 // of yields the lines of a payment, in no order.
-func (l *Ledger) of(p *Payment) iter.Seq[*LedgerLine] {
+func (l *Ledger) of(payment string) iter.Seq[*LedgerLine] {
 	return func(yield func(*LedgerLine) bool) {
-		for _, id := range p.ids() {
-			for at := l.newest[id]; at != 0; at = l.lines[at-1].before {
-				if !yield(&l.lines[at-1].LedgerLine) {
-					return
-				}
+		for at := l.newest[payment]; at != 0; at = l.lines[at-1].before {
+			if !yield(&l.lines[at-1].LedgerLine) {
+				return
 			}
 		}
 	}
 }
 
-// has reports whether the payment has any line.
-func (l *Ledger) has(p *Payment) bool {
-	for range l.of(p) {
-		return true
-	}
-	return false
-}
-
-// sums returns what the payment has granted to its present user under its present kind, and how
-// much of that is reversed.
-func (l *Ledger) sums(p *Payment) (granted, reversed int64) {
-	for line := range l.of(p) {
-		switch {
-		case line.UserID != p.UserID || line.Kind != p.Kind:
-		case line.Entry == entryGrant, line.Entry == entryCorrection && line.Delta < 0:
-			granted += line.Delta
-		default:
-			reversed -= line.Delta
-		}
-	}
-	return granted, reversed
-}
-
-// remainder is a grant line, with the credits that are left of it and those that are reversed.
-type remainder struct {
+// grant is a grant line, with the credits that are left of it and those that reversals have taken back. Corrections are
+// not counted: a grant that was corrected to nothing has neither.
+type grant struct {
 	LedgerLine
 	left, reversed int64
 }
 
-// remaining lists the payment's grant lines for its present user and kind, the latest available
-// first.
-func (l *Ledger) remaining(p *Payment) []remainder {
-	var grants []remainder
-	for line := range l.of(p) {
-		if line.Entry == entryGrant && line.UserID == p.UserID && line.Kind == p.Kind {
-			grants = append(grants, remainder{*line, line.Delta, 0})
+// grants lists the payment's grants that are not corrected to nothing, the earliest available first.
+func (l *Ledger) grants(payment string) []grant {
+	var all []grant
+	for line := range l.of(payment) {
+		if line.Entry == entryGrant {
+			all = append(all, grant{*line, line.Delta, 0})
 		}
 	}
-	for line := range l.of(p) {
-		for i := range grants {
-			if line.ReversesEventID != grants[i].EventID || *line.ReversesLine != grants[i].Line {
-				continue
-			}
-			grants[i].left += line.Delta
-			if line.Entry != entryCorrection || line.Delta > 0 {
-				grants[i].reversed -= line.Delta
-			}
+	for line := range l.of(payment) {
+		i := slices.IndexFunc(all, func(g grant) bool { return line.ReversesLine != nil && *line.ReversesLine == g.Line })
+		if i < 0 {
+			continue
+		}
+		all[i].left += line.Delta
+		if line.Entry != entryCorrection || line.Delta > 0 {
+			all[i].reversed -= line.Delta
 		}
 	}
-	slices.SortFunc(grants, func(a, b remainder) int {
-		return cmp.Or(b.AvailableAt.Compare(a.AvailableAt), cmp.Compare(b.StreamSeq, a.StreamSeq), cmp.Compare(b.EventID, a.EventID), cmp.Compare(b.Line, a.Line))
+	all = slices.DeleteFunc(all, func(g grant) bool { return g.left == 0 && g.reversed == 0 })
+	slices.SortFunc(all, func(a, b grant) int {
+		return cmp.Or(a.AvailableAt.Compare(b.AvailableAt), cmp.Compare(a.Line, b.Line))
 	})
-	return grants
+	return all
 }
 
 // ledgerEvent is the event under which a ledger line is written.
@@ -183,16 +154,6 @@ type ledgerEvent struct {
 	eventID    string
 	occurredAt time.Time
 	seq        int64
-	others     bool // the event is a claim of another payment
-}
-
-// share returns the credits of one of n lines. If the credits do not divide evenly, because they
-// came later under another offer, each of the first lines gets one more.
-func share(credits, line, n int64) int64 {
-	if line < credits%n {
-		return credits/n + 1
-	}
-	return credits / n
 }
 
 // addMonths returns the same day and time that many months later, or the last day of the month

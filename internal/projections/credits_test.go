@@ -40,12 +40,12 @@ func TestUnitsMultiplyCredits(t *testing.T) {
 		`"units":10000000001`:                    0,
 		`"units":9223372036854775807`:            0,
 		`"units":92233720368547759`:              0, // times 100 it is 84 in 64 bits
-		`"units":0`:                              0,
-		`"units":-1`:                             0,
-		`"units":1.5`:                            0,
-		`"units":"a few","items":[{"units":4}]`:  0,
-		`"units":[2]`:                            0,
-		`"items":[{"units":0}]`:                  0,
+		`"units":0`:                              100,
+		`"units":-1`:                             100,
+		`"units":1.5`:                            100,
+		`"units":"a few","items":[{"units":4}]`:  100,
+		`"units":[2]`:                            100,
+		`"items":[{"units":0}]`:                  100,
 		`"units":1,"items":[{"units":"no end"}]`: 100,
 	} {
 		for _, kind := range []string{KindOneTime, KindSubscription} {
@@ -54,6 +54,14 @@ func TestUnitsMultiplyCredits(t *testing.T) {
 				requireGranted(t, granted, kind, fmt.Sprintf(`%s,"metadata":{"kind":%q,"user_id":"u1","credits":100}`, object, kind))
 			})
 		}
+	}
+}
+
+func TestUnitsThatCannotBeUsedCountAsOneAndAreNoted(t *testing.T) {
+	t.Parallel()
+	for units, note := range map[string]Note{`0`: UnitsUnreadable, `-1`: UnitsUnreadable, `1.5`: UnitsUnreadable, `"a few"`: UnitsUnreadable, `3`: "", `null`: ""} {
+		s := fold(t, checkout("e1", `"units":`+units+`,`+pack))
+		require.Equal(t, string(note), recorded(t, s, "e1").Note, units)
 	}
 }
 
@@ -93,7 +101,7 @@ func TestAGrantThatWouldOverflowTheBalanceIsOutOfRange(t *testing.T) {
 		maxBalance - 199: "rejected out_of_range",
 	} {
 		s := NewState()
-		s.Credits.Load("u1", &Credits{UserID: "u1", Balance: 3, Granted: granted, Reversed: granted - 3})
+		s.LoadCredits(&Credits{UserID: "u1", Balance: 3, Granted: granted, Reversed: granted - 3})
 		foldInto(t, s, anyMode, checkout("e1", pack))
 		require.Equal(t, map[string]string{"e1": want}, outcomes(s))
 	}

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,14 +68,14 @@ func TestALaterEventFillsEmptyFieldsOfThePayment(t *testing.T) {
 	bare := `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":200}`
 	s := fold(t, checkout("e1", bare), checkout("e2",
 		`"order":{"id":"o1","amount_paid":1210,"currency":"EUR"},"product":"prod_1","subscription":"s1",`+bare))
-	require.Equal(t, []string{"payment provider_payment_id=t1 order_id=o1 subscription_id=s1 user_id=u1 kind=one_time product_key=prod_1 " +
-		"amount=1210 currency=EUR credits=200 event_id=e1 occurred_at=12-01T00:00:00Z stream_seq=1 transaction_id=t1 first_of_order=true"},
+	require.Equal(t, []string{"payment provider_payment_id=t1 transaction_id=t1 order_id=o1 subscription_id=s1 user_id=u1 kind=one_time " +
+		"product_key=prod_1 amount=1210 currency=EUR credits=200 event_id=e1 occurred_at=12-01T00:00:00Z stream_seq=1 known=true"},
 		lines("payment", s.Payments.Inserted()))
 
 	s = fold(t, checkout("e1", `"product":"p1","order":{"id":"o1","amount_paid":1,"currency":"EUR"},`+bare), checkout("e2",
 		`"product":"p2","order":{"id":"o2","amount_paid":2,"currency":"USD"},"provider_payment_id":"t1","metadata":{"credits":7}`))
-	require.Equal(t, []string{"payment provider_payment_id=t1 order_id=o1 user_id=u1 kind=one_time product_key=p1 amount=2 currency=USD " +
-		"credits=200 event_id=e1 occurred_at=12-01T00:00:00Z stream_seq=1 transaction_id=t1 first_of_order=true"},
+	require.Equal(t, []string{"payment provider_payment_id=t1 transaction_id=t1 order_id=o1 user_id=u1 kind=one_time product_key=p1 amount=2 " +
+		"currency=USD credits=200 event_id=e1 occurred_at=12-01T00:00:00Z stream_seq=1 known=true"},
 		lines("payment", s.Payments.Inserted()), "the names, the smaller product and the largest numbers stay")
 }
 
@@ -84,19 +85,34 @@ func TestCreditsThatComeLaterAreGrantedOnce(t *testing.T) {
 	with := `"id":"s1","last_transaction_id":"t1","metadata":{"user_id":"u1","credits":50}`
 	s := fold(t, at(1, paid("e1", without)), at(2, paid("e2", with)), at(3, paid("e3", with)))
 	require.Equal(t, map[string]string{"e1": "applied", "e2": "duplicate_payment", "e3": "duplicate_payment"}, outcomes(s))
-	require.Equal(t, []string{"credit_ledger event_id=e2 line=1 user_id=u1 kind=subscription entry=grant delta=50 provider_payment_id=t1 " +
-		"available_at=01-02T10:02:00Z occurred_at=01-02T10:02:00Z stream_seq=2"}, lines("credit_ledger", s.Ledger.Inserted()))
+	require.Equal(t, []string{"credit_ledger provider_payment_id=t1 line=1 user_id=u1 kind=subscription entry=grant delta=50 " +
+		"available_at=01-02T10:01:00Z event_id=e2 occurred_at=01-02T10:02:00Z stream_seq=2"}, lines("credit_ledger", s.Ledger.Inserted()))
 	payment, _ := s.Payments.Get("t1")
 	require.Equal(t, "e1", payment.EventID, "the first event still claims the payment")
 	require.Equal(t, int64(50), *payment.Credits)
 }
 
+// The event that names the user first says too little for a claim. Another user's event says everything.
+func TestAnEventThatSaysEverythingDecidesWhoseThePaymentIs(t *testing.T) {
+	t.Parallel()
+	for name, incomplete := range map[string]string{
+		"no kind":    `"provider_payment_id":"t1","order":"o1","metadata":{"user_id":"u2"}`,
+		"no credits": `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"u2"}`,
+	} {
+		inEveryOrder(t, anyMode, []string{at(1, checkout("e1", incomplete)), at(2, checkout("e2", `"order":"o1",`+pack))}, func(s *State, order []int) {
+			require.Equal(t, map[string]int64{"u1 one_time": 200}, leftOf(s), name)
+			require.Contains(t, outcomes(s)["e1"], "rejected", name)
+			require.Equal(t, "applied", outcomes(s)["e2"], name)
+			later := foldInto(t, s, anyMode, at(3, checkout("e3", strings.Replace(pack, "u1", "u2", 1))))
+			require.Equal(t, "rejected payment_conflict", outcomes(later)["e3"], name)
+		})
+	}
+}
+
 func TestARejectedEventClaimsNothing(t *testing.T) {
 	t.Parallel()
 	for name, incomplete := range map[string]string{
-		"no kind":              `"provider_payment_id":"t1","order":"o1","metadata":{"user_id":"u2"}`,
 		"no user":              `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time"}`,
-		"no credits":           `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"u2"}`,
 		"credits out of range": `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"u2","credits":0}`,
 		"unusable text":        `"provider_payment_id":"t1","order":"o1","metadata":{"kind":"one_time","user_id":"\u0000","credits":1}`,
 	} {

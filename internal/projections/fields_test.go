@@ -52,9 +52,9 @@ func TestTheTimeOfAnEventIsTheProvidersTime(t *testing.T) {
 		`null`:                             "12-01T00:00:00Z",
 		`"yesterday"`:                      "12-01T00:00:00Z",
 		`946684799999`:                     "12-01T00:00:00Z", // the last millisecond of 1999
-		`"2026-12-01T00:05:00Z"`:           "12-01T00:05:00Z",
-		`"2026-12-01T00:05:00.000001Z"`:    "12-01T00:00:00Z",
-		`"2026-12-01T00:05:00.000000999Z"`: "12-01T00:05:00Z",
+		`"2026-12-02T00:00:00Z"`:           "12-02T00:00:00Z",
+		`"2026-12-02T00:00:00.000001Z"`:    "12-01T00:00:00Z",
+		`"2026-12-02T00:00:00.000000999Z"`: "12-02T00:00:00Z",
 	} {
 		s := fold(t, `{"id":"e1","eventType":"checkout.completed","created_at":`+created+`,"object":{`+pack+`}}`)
 		require.Equal(t, want, shown(s.Ledger.Inserted()[0].OccurredAt), created)

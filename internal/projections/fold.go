@@ -5,12 +5,11 @@
 // The package uses no clock, no database and no logger. The same events in the same order give
 // the same rows, byte for byte, in any batches. Live projection and rebuild run the same code.
 //
-// From the bottom up: the files that are named after tables have the rows, and what follows
-// from a row alone (read payment.go first). state.go holds and finds all rows. write_ledger.go
-// writes the ledger. choose.go chooses what the portal shows. recompute.go and
-// set_subscription.go call each other: a payment can change its subscription, and a subscription
-// its payments.
-// claim.go, lifecycle.go and reverse.go are the rules of the event types. fold.go applies them.
+// An event adds a fact to a payment or a subscription, and derive brings the rows up to date. Data flows one way:
+//
+//	event ─▶ fact (fact.go) ─▶ payment (payment_rule.go) ─▶ grants of its period (grants.go) ─▶ ledger (write_ledger.go)
+//	                       └─▶ subscription (subscription_rule.go) ─▶ the one that is shown
+//	                           payment, subscription ─▶ licence (license.go)
 //
 // A State must hold every row that the events folded into it can touch (see State). Each
 // Table knows which of its rows a fold changed.
@@ -18,7 +17,6 @@ package projections
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -33,7 +31,7 @@ func (r Rules) Fold(s *State, e events.Event) {
 		return
 	}
 	if s.Quarantined[e.Seq] {
-		s.record(&facts{Event: events.Event{
+		s.record(&step{Event: events.Event{
 			Provider: e.Provider, ID: e.ID, Seq: e.Seq, OccurredAt: e.OccurredAt, ReceivedAt: e.ReceivedAt, Action: events.None,
 		}}, Rejected, Internal)
 		return
@@ -41,13 +39,13 @@ func (r Rules) Fold(s *State, e events.Event) {
 	if len(r.Extras) > 0 && s.before == nil {
 		s.before = map[string]Payment{}
 	}
-	f := newFacts(s, &e)
+	f := newStep(s, &e)
 	outcome, reason := r.apply(s, f)
 	s.record(f, outcome, reason)
 	r.foldExtras(s, f, outcome)
 }
 
-func (r Rules) apply(s *State, f *facts) (Outcome, Reason) {
+func (r Rules) apply(s *State, f *step) (Outcome, Reason) {
 	if f.Unreadable {
 		return Rejected, InvalidText
 	}
@@ -61,66 +59,30 @@ func (r Rules) apply(s *State, f *facts) (Outcome, Reason) {
 	case f.Action == events.Reverse:
 		return r.reverse(s, f)
 	}
-	if f.InvalidText || strings.HasPrefix(f.SubscriptionID, implicitPrefix) {
+	if f.InvalidText || isImplicit(f.SubscriptionID) {
 		return Rejected, InvalidText
 	}
 	if !r.Mode.accepts(f.Mode) {
 		return Rejected, WrongMode
 	}
 	r.findProduct(f)
-	switch {
-	case f.claims():
-		return r.claim(s, f)
-	case f.Action == events.Subscription:
-		return r.lifecycle(s, f)
+	switch f.Action {
+	case events.Payment:
+		return r.pay(s, f)
+	case events.Checkout:
+		return r.sell(s, f)
+	case events.Subscription:
+		return r.setStatus(s, f)
 	}
 	r.keepNames(s, f)
 	return Ignored, ""
 }
 
-// newFacts returns the facts of the event. They are valid until the next call.
-func newFacts(s *State, e *events.Event) *facts {
-	f := &s.facts
-	*f = facts{}
-	f.Event, f.kind, f.user = *e, e.Kind, e.UserID
-	if !f.HasEffect() {
-		return f
+func (s *State) record(f *step, outcome Outcome, reason Reason) {
+	note := f.note
+	if outcome == Rejected {
+		note = ""
 	}
-	s.findPayment(f)
-	s.findForeign(f)
-	if f.Action == events.Reverse {
-		f.user, f.kind = f.payment.UserID, f.payment.Kind
-		return f
-	}
-	f.user, f.kind = cmp.Or(f.user, f.payment.user()), cmp.Or(f.kind, f.payment.Kind)
-	if (f.user == "" || f.kind == "") && f.Action != events.None { // of an event without an action, it is not loaded
-		if subscription := s.Subscriptions.find(e.SubscriptionID); subscription != nil {
-			f.user, f.kind = cmp.Or(f.user, subscription.UserID), cmp.Or(f.kind, subscription.SoldKind, subscription.Kind)
-		}
-	}
-	if f.kind == "" && f.isOfSubscription() {
-		f.kind = KindSubscription
-	}
-	return f
-}
-
-// findForeign finds out whether the event names a payment or a subscription of another provider. Own events of the shop
-// may name any. The subscription of a reversal does not matter, and is not loaded.
-func (s *State) findForeign(f *facts) {
-	f.foreign = isForeign(f.payment.Provider, f.Provider) || isForeign(f.same.Provider, f.Provider)
-	if f.Action == events.Reverse || f.Action == events.None {
-		return
-	}
-	if subscription := s.Subscriptions.find(f.SubscriptionID); subscription != nil {
-		f.foreign = f.foreign || isForeign(subscription.Provider, f.Provider)
-	}
-}
-
-func isForeign(known, now string) bool {
-	return known != "" && known != now && known != events.OwnEvents && now != events.OwnEvents
-}
-
-func (s *State) record(f *facts, outcome Outcome, reason Reason) {
 	s.Events.add(ProcessedEvent{
 		EventID:           f.ID,
 		StreamSeq:         int64(f.Seq),
@@ -133,6 +95,7 @@ func (s *State) record(f *facts, outcome Outcome, reason Reason) {
 		ProviderPaymentID: cmp.Or(f.payment.ProviderPaymentID, f.PaymentID()),
 		Outcome:           string(outcome),
 		Reason:            string(reason),
+		Note:              string(note),
 		OccurredAt:        f.OccurredAt,
 		ReceivedAt:        f.ReceivedAt,
 	})

@@ -48,7 +48,7 @@ func TestOnePaymentOfTwoUsersGrantsOnce(t *testing.T) {
 			require.Empty(t, leftOf(s), name)
 			require.Zero(t, balanceOf(t, s, "a"))
 			p, _ := s.Payments.Get("t1")
-			require.Equal(t, []string{"a", "b", "o1"}, []string{p.UserID, p.OtherUserID, p.MergedID}, name)
+			require.Equal(t, []string{"a", "o1"}, []string{p.UserID, p.OrderID}, name)
 			require.EqualValues(t, 1000, *p.RefundedAmount)
 		}
 	}
@@ -75,20 +75,28 @@ func TestAPartlyRefundedPaymentOfTwoUsersIsTakenBackInParts(t *testing.T) {
 	}
 }
 
-func TestAClaimedRowDecidesBeforeAnUnclaimedOne(t *testing.T) {
+// It does not matter which of the two rows was claimed, and when.
+func TestTheFirstEventDecidesWhoseAPaymentOfTwoRowsIs(t *testing.T) {
 	t.Parallel()
 	pack := at(3, checkout("e1", `"order":{"id":"o1"},"metadata":{"kind":"one_time","user_id":"u1","credits":200}`))
-	link := checkout("e3", `"order":{"id":"o1","transaction":"t1"}`)
-	for name, unclaimed := range map[string]string{
-		"another kind": paid("e2", `"id":"s1","last_transaction_id":"t1","metadata":{"kind":"subscription","credits":10}`),
-		"another user": checkout("e2", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u2"}`),
+	link := at(5, checkout("e3", `"order":{"id":"o1","transaction":"t1"}`))
+	otherKind := paid("e2", `"id":"s1","last_transaction_id":"t1","metadata":{"kind":"subscription","credits":10}`)
+	otherUser := checkout("e2", `"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u2"}`)
+	ofPack := map[string]int64{"u1 one_time": 200}
+	for name, c := range map[string]struct {
+		other string
+		want  map[string]int64
+	}{
+		"another kind before, without a user":  {at(1, otherKind), ofPack},
+		"another kind later":                   {at(4, otherKind), ofPack},
+		"another user before, without credits": {at(1, otherUser), ofPack},
+		"another user later":                   {at(4, otherUser), ofPack},
 	} {
-		for _, log := range permutations([]string{pack, at(1, unclaimed)}) {
-			s := foldInto(t, fold(t, log...), anyMode, link)
-			require.Equal(t, map[string]int64{"u1 one_time": 200}, leftOf(s), name)
+		inEveryOrder(t, anyMode, []string{pack, c.other, link}, func(s *State, order []int) {
+			require.Equal(t, c.want, leftOf(s), "%s %v", name, order)
 			s = foldInto(t, s, anyMode, refund("e4", `"transaction":{"id":"t1"}`))
-			require.Empty(t, leftOf(s), name)
-		}
+			require.Empty(t, leftOf(s), "%s %v", name, order)
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,10 +29,19 @@ func TestTwoGrantsOfOnePaymentAreCorrected(t *testing.T) {
 	require.Equal(t, []any{"e3", entryCorrection, int64(-200)}, []any{line.EventID, line.Entry, line.Delta})
 	merged, _ := s.Payments.Get("o1")
 	require.Equal(t, Payment{
-		ProviderPaymentID: "o1", OrderID: "o1", FirstOfOrder: true, Provider: "provider", MergedInto: "t1",
+		ProviderPaymentID: "o1", Provider: "provider",
 		EventID: merged.EventID, OccurredAt: merged.OccurredAt, StreamSeq: merged.StreamSeq,
 	}, merged, "the row says nothing else")
 	require.Equal(t, "duplicate_payment", outcomes(foldInto(t, s, anyMode, checkout("e5", `"order":"o1"`)))["e5"])
+
+	s = fold(t, charged, ordered, refund("e4", `"refund_amount":1000,"transaction":{"order":"o1","amount_paid":1000}`), both)
+	taken := int64(0)
+	for _, p := range s.Payments.Rows() {
+		taken += orZero(p.RefundedAmount)
+	}
+	require.EqualValues(t, 1000, taken, "the refund counts once")
+	merged, _ = s.Payments.Get("o1")
+	require.Equal(t, []any{true, ""}, []any{merged.ReversedAt.IsZero(), merged.ReversedBy})
 }
 
 // The refund names the transaction; the payment is known only by its order.
@@ -100,7 +110,7 @@ func TestACheckoutThatStartsASubscriptionDecidesWhatItsPaymentsGrant(t *testing.
 	}
 }
 
-func (s Subscription) live() bool { return (&SubscriptionState{Status: s.Status}).live() }
+func (s Subscription) live() bool { return !(&SubscriptionState{Status: s.Status}).ended() }
 
 // The checkout names no subscription; later events of its payment do.
 func TestACheckoutWithoutASubscriptionIDLeavesOnlyTheRealSubscription(t *testing.T) {
@@ -165,16 +175,23 @@ func TestANewPaymentRevivesACanceledImplicitSubscription(t *testing.T) {
 	require.Equal(t, "canceled", shown.Status)
 }
 
-// An event that claimed nothing named the transaction first. The payment is still that of the claim.
-func TestTheEventOfOnePaymentIsItsClaim(t *testing.T) {
+// The row of a payment has the event and the time of the first event that says that it was paid, also if that event has
+// claimed nothing.
+func TestTheEventOfAPaymentIsTheFirstThatSaysThatItWasPaid(t *testing.T) {
 	t.Parallel()
-	claim := checkout("e2", `"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":10}`)
-	for _, first := range []string{
-		refund("e1", `"refund_amount":1,"transaction":{"id":"t1","amount_paid":10}`),
-		checkout("e1", `"transaction":"t1","metadata":{"kind":"one_time","credits":10}`),
+	claim := at(3, checkout("e2", `"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":10}`))
+	link := at(5, checkout("e3", `"order":{"id":"o1","transaction":"t1"}`))
+	for first, want := range map[string][]any{
+		at(2, refund("e1", `"refund_amount":1,"transaction":{"id":"t1","amount_paid":10}`)):     {"e2", minuteOf(3)},
+		at(2, ofType("subscription.canceled", "e1", `"last_transaction_id":"t1"`)):              {"e2", minuteOf(3)},
+		at(2, checkout("e1", `"transaction":"t1","metadata":{"kind":"one_time","credits":10}`)): {"e1", minuteOf(2)},
+		at(3, checkout("e1", `"transaction":"t1","metadata":{"kind":"one_time","credits":10}`)): {"e1", minuteOf(3)},
+		at(4, checkout("e1", `"transaction":"t1","metadata":{"kind":"one_time","credits":10}`)): {"e2", minuteOf(3)},
 	} {
-		s := fold(t, first, claim, checkout("e3", `"order":{"id":"o1","transaction":"t1"}`))
-		p, _ := s.Payments.Get("t1")
-		require.Equal(t, []any{"e2", int64(2), "o1", "u1"}, []any{p.EventID, p.StreamSeq, p.MergedID, p.UserID})
+		inEveryOrder(t, anyMode, []string{first, claim, link}, func(s *State, order []int) {
+			p := s.paymentNamed("t1", s.byTransaction)
+			require.Equal(t, append(want, "o1", "u1"), []any{p.EventID, p.OccurredAt, p.OrderID, p.UserID}, "%s %v", first, order)
+			require.EqualValues(t, slices.Index(order, map[string]int{"e1": 0, "e2": 1}[p.EventID])+1, p.StreamSeq, "%s %v", first, order)
+		})
 	}
 }

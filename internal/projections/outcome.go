@@ -39,3 +39,15 @@ var Reasons = []Reason{
 	InvalidText, WrongMode, UnknownKind, MissingUser, MissingPaymentID, UnknownProduct, KindMismatch,
 	MissingCredits, OutOfRange, PaymentConflict, Internal,
 }
+
+// Note says what was odd about an event that was not rejected; empty for nearly every event.
+type Note string
+
+// The notes.
+const (
+	AmountUnreadable Note = "amount_unreadable" // the amount is not a whole number of at least 0; the purchase counts without it
+	UnitsUnreadable  Note = "units_unreadable"  // the number of units is not a whole number of at least 1; it counts as one unit
+)
+
+// Notes lists all notes.
+var Notes = []Note{AmountUnreadable, UnitsUnreadable}

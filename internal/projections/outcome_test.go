@@ -31,8 +31,9 @@ func TestARejectionNamesWhatIsMissingOrWrong(t *testing.T) {
 		"no credits in a pack":         {`"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1"}`, "rejected missing_credits"},
 		"no credits in a subscription": {`"provider_payment_id":"t1","metadata":{"kind":"subscription","user_id":"u1"}`, "applied"},
 		"no credits in a licence":      {`"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1"}`, "applied"},
-		"a negative amount":            {`"amount":-1,` + pack, "rejected out_of_range"},
-		"an amount that is no number":  {`"amount":"1.5",` + pack, "rejected out_of_range"},
+		"a negative amount":            {`"amount":-1,` + pack, "applied"},
+		"an amount that is no number":  {`"amount":"1.5",` + pack, "applied"},
+		"more units than any number":   {`"units":1000000000001,` + pack, "rejected out_of_range"},
 		"an amount of zero":            {`"amount":0,` + pack, "applied"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,18 +50,36 @@ func TestARejectionNamesWhatIsMissingOrWrong(t *testing.T) {
 	}
 }
 
+// What was paid does not matter for what was sold. So the purchase counts, and the event says what could not be read.
+func TestAPurchaseCountsWithoutAnAmountThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, amount := range []string{`"12.10"`, `12.5`, `-1`, `"many"`} {
+		s := fold(t, checkout("e1", `"amount":`+amount+`,`+pack), refund("r1", `"transaction":"t1"`))
+		require.Equal(t, map[string]string{"e1": "applied", "r1": "applied"}, outcomes(s), amount)
+		require.Equal(t, []string{"e1 gives u1 200 one_time for t1", "r1 gives u1 -200 one_time for t1"}, grants(s), amount)
+		payment, _ := s.Payments.Get("t1")
+		require.Nil(t, payment.Amount, amount)
+		require.Equal(t, string(AmountUnreadable), recorded(t, s, "e1").Note, amount)
+	}
+	readable := fold(t, checkout("e1", `"amount":"1210",`+pack))
+	require.Empty(t, recorded(t, readable, "e1").Note)
+	rejected := fold(t, checkout("e1", `"amount":-1,"provider_payment_id":"t1","metadata":{"kind":"one_time","credits":200}`))
+	require.Equal(t, map[string]string{"e1": "rejected missing_user"}, outcomes(rejected))
+	require.Empty(t, recorded(t, rejected, "e1").Note, "the reason says more")
+}
+
 // Each body has the fault of its own reason and of all the reasons after it.
 func TestTheFirstOfSeveralReasonsIsRecorded(t *testing.T) {
 	t.Parallel()
 	live := Rules{Mode: ModeLive}
 	for _, c := range []struct{ want, object string }{
-		{"rejected invalid_text", `"mode":"test","metadata":{"kind":"gift","product_key":"\u0000"},"amount":-1`},
-		{"rejected wrong_mode", `"mode":"test","metadata":{"kind":"gift"},"amount":-1`},
-		{"rejected unknown_kind", `"mode":"live","metadata":{"kind":"gift"},"amount":-1`},
-		{"rejected missing_user", `"mode":"live","metadata":{"kind":"one_time"},"amount":-1`},
-		{"rejected missing_payment_id", `"mode":"live","metadata":{"kind":"one_time","user_id":"u1"},"amount":-1`},
-		{"rejected missing_credits", `"mode":"live","provider_payment_id":"t2","metadata":{"kind":"one_time","user_id":"u1"},"amount":-1`},
-		{"rejected out_of_range", `"mode":"live","provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1"},"amount":-1`},
+		{"rejected invalid_text", `"mode":"test","metadata":{"kind":"gift","product_key":"\u0000"},"units":1000000000001`},
+		{"rejected wrong_mode", `"mode":"test","metadata":{"kind":"gift"},"units":1000000000001`},
+		{"rejected unknown_kind", `"mode":"live","metadata":{"kind":"gift"},"units":1000000000001`},
+		{"rejected missing_user", `"mode":"live","metadata":{"kind":"one_time"},"units":1000000000001`},
+		{"rejected missing_payment_id", `"mode":"live","metadata":{"kind":"one_time","user_id":"u1"},"units":1000000000001`},
+		{"rejected missing_credits", `"mode":"live","provider_payment_id":"t2","metadata":{"kind":"one_time","user_id":"u1"},"units":1000000000001`},
+		{"rejected out_of_range", `"mode":"live","provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1"},"units":1000000000001`},
 		{"rejected payment_conflict", `"mode":"live","provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1"}`},
 	} {
 		s := foldInto(t, NewState(), live, checkout("e0", `"mode":"live",`+known), checkout("e1", c.object))

@@ -22,6 +22,7 @@ type ProcessedEvent struct {
 	ProviderPaymentID string    `db:"provider_payment_id"`
 	Outcome           string    `db:"outcome"`
 	Reason            string    `db:"reason"`
+	Note              string    `db:"note"` // what was odd about it; see Note
 	OccurredAt        time.Time `db:"occurred_at"`
 	ReceivedAt        time.Time `db:"received_at"`
 }

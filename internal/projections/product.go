@@ -6,21 +6,18 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// findProduct decides which product the event is about, and how many of it were sold. A product that the provider names
-// and the catalogue sells has priority over metadata, which the buyer can write. Of several items, one that the catalogue
+// findProduct decides which product the event is about, and how many of it were sold. Metadata, which the buyer can write,
+// counts only if the provider names no product, or if there is no catalogue. Of several items, one that the catalogue
 // sells comes first, then one for a whole period, then the most expensive one, then the first.
-func (r Rules) findProduct(f *facts) {
-	switch item := r.bestItem(f.Items); {
-	case r.Catalogue.Sells(f.Product):
-		f.ProductKey = f.Product
-	case item == nil:
-	case r.offered(item) != "":
-		f.Product = r.offered(item)
-		f.ProductKey = f.Product
-	case f.Product == "":
-		f.Product = cmp.Or(item.Product, item.Price)
-		f.ProductKey = cmp.Or(f.ProductKey, f.Product)
+func (r Rules) findProduct(f *step) {
+	if item := r.bestItem(f.Items); item != nil && !r.Catalogue.Sells(f.Product) && (f.Product == "" || r.offered(item) != "") {
+		f.Product = cmp.Or(r.offered(item), item.Product, item.Price)
 	}
+	metadata := f.ProductKey
+	if f.ProductKey = cmp.Or(f.Product, metadata); r.Catalogue == nil {
+		f.ProductKey = cmp.Or(metadata, f.Product)
+	}
+	f.byBuyer = f.Product == ""
 	f.units = f.Units
 	if !f.units.Present {
 		f.units = unitsOf(f.Items, f.Product)

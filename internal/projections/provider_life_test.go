@@ -176,15 +176,15 @@ func endingOf(s *State) lifeEnd {
 		Licenses: map[string]endLicense{}, Rejected: map[string]string{},
 	}
 	for _, p := range s.Payments.Inserted() {
-		if p.MergedInto == "" && p.complete() {
+		if p.Known {
 			e.Payments = append(e.Payments, endPayment{
-				p.ProviderPaymentID, p.OrderID, p.SubscriptionID, p.user(), p.Kind, p.ProductKey, p.Amount, p.Currency, orZero(p.Credits), orZero(p.RefundedAmount),
+				p.ProviderPaymentID, p.OrderID, p.SubscriptionID, p.userOrBuyer(), p.Kind, p.ProductKey, p.Amount, p.Currency, orZero(p.Credits), orZero(p.RefundedAmount),
 			})
 		}
 	}
 	slices.SortFunc(e.Payments, func(a, b endPayment) int { return cmp.Compare(a.ID, b.ID) })
 	for _, row := range s.Subscriptions.Inserted() {
-		if !row.Merged() {
+		if row.Status != "" {
 			e.Subscriptions = append(e.Subscriptions, endSubscription{
 				row.SubscriptionID, row.UserID, row.ProductKey, row.Status, moment(row.CurrentPeriodStart), moment(row.CurrentPeriodEnd), moment(row.CanceledAt),
 			})
@@ -231,4 +231,12 @@ func indented(t *testing.T, of lifeEnd) string {
 	text, err := json.MarshalIndent(of, "", " ")
 	require.NoError(t, err)
 	return string(text)
+}
+
+// userOrBuyer returns the user whom the payment's events name, or who has claimed it.
+func (p *Payment) userOrBuyer() string {
+	if users := p.Users(); len(users) > 0 {
+		return users[0]
+	}
+	return ""
 }

@@ -30,7 +30,7 @@ type revenueKey struct {
 type revenueDays = Table[revenueKey, RevenueDay]
 
 // countRevenue adds the event's changes of payments, and the money of a rejected claim.
-func countRevenue(s *State, f *facts, outcome Outcome) {
+func countRevenue(s *State, f *step, outcome Outcome) {
 	days := &s.Revenue
 	for before, after := range s.changedPayments {
 		addPaid(days, before, -1)
@@ -50,10 +50,10 @@ func countRevenue(s *State, f *facts, outcome Outcome) {
 // addPaid adds a payment if sign is 1, and subtracts it if sign is -1. A payment counts when
 // everything except its user is known.
 func addPaid(days *revenueDays, p Payment, sign int64) {
-	if !p.complete() {
+	if !p.Known {
 		return
 	}
-	addRevenue(days, p.FirstAt, p.Currency, p.Kind, func(r *RevenueDay) {
+	addRevenue(days, p.OccurredAt, p.Currency, p.Kind, func(r *RevenueDay) {
 		r.Payments += sign
 		r.Gross += sign * orZero(p.Amount)
 	})
@@ -62,9 +62,6 @@ func addPaid(days *revenueDays, p Payment, sign int64) {
 // addTakenBack adds what the reversals of a payment took back if sign is 1, and subtracts it if sign is -1. The money
 // counts under the payment's currency and kind, as far as they are known.
 func addTakenBack(days *revenueDays, p Payment, reversals []Reversal, sign int64) {
-	if p.MergedInto != "" { // the reversals count for that payment
-		return
-	}
 	for i, amount := range TakenBack(reversals, p) {
 		if amount != 0 {
 			addRevenue(days, reversals[i].OccurredAt, p.Currency, p.Kind, func(r *RevenueDay) { r.Refunded += sign * amount })

@@ -33,11 +33,11 @@ func (r *Reversal) succeeded() bool { return r.Status == string(events.Succeeded
 func (r *Reversal) decidesAfter(other *Reversal) bool { return inTime(*r, *other) > 0 }
 
 func inTime(a, b Reversal) int {
-	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(statusOrder(a.Status), statusOrder(b.Status)),
+	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(reversalOrder(a.Status), reversalOrder(b.Status)),
 		cmp.Compare(a.EventID, b.EventID))
 }
 
-func statusOrder(status string) int {
+func reversalOrder(status string) int {
 	return slices.Index([]string{string(events.Pending), string(events.Succeeded), string(events.Failed)}, status)
 }
 
@@ -151,12 +151,12 @@ func (t *taken) without(r *Reversal) int64 {
 // failedAfter reports whether the reversal was under way at that time, and failed later.
 func (one *reversed) failedAfter(at time.Time) bool {
 	return one.last.Status == string(events.Failed) && one.last.OccurredAt.After(at) &&
-		one.first.Status != string(events.Failed) && !one.first.OccurredAt.After(at.Add(atOnce))
+		one.first.Status != string(events.Failed) && !one.first.OccurredAt.After(at.Add(sentTogether))
 }
 
-// atOnce is how far apart a provider's times of two events can be that it sends at once: of a refund, and of the total
-// with it.
-const atOnce = 2 * time.Second
+// sentTogether is how far apart a provider's times of two events can be that it sends at once: of a refund, and of the
+// total with it.
+const sentTogether = 2 * time.Second
 
 // all reports whether nothing of the payment is left. If it is unknown what was paid, any
 // amount takes everything back.
@@ -197,20 +197,25 @@ func (t *taken) amount() *int64 {
 	return &total
 }
 
-// reversedAt returns the provider's time of the reversal after which nothing was left; zero if
-// something is left. The events are those that count.
-func (t *taken) reversedAt(counting []Reversal, p *Payment) time.Time {
+// counting returns the events that count (see counts).
+func (t *taken) counting(reversals []Reversal) []Reversal {
+	return slices.DeleteFunc(slices.Clone(reversals), func(r Reversal) bool { return !t.counts(&r) })
+}
+
+// last returns the event after which nothing was left, by the provider's time; nil if something is left. The events are
+// those that count.
+func (t *taken) last(counting []Reversal, p *Payment) *Reversal {
 	if !t.all() {
-		return time.Time{}
+		return nil
 	}
 	soFar := newTaken(p)
 	soFar.paid, soFar.ofPayment = t.paid, t.ofPayment
 	for _, r := range slices.SortedFunc(slices.Values(counting), inTime) {
 		if soFar.add(r); soFar.all() {
-			return r.OccurredAt
+			return &r
 		}
 	}
-	return time.Time{}
+	return nil
 }
 
 // TakenBack returns by how much each of the events of a payment's reversals has changed its RefundedAmount. The events

@@ -5,7 +5,7 @@ import "cmp"
 // reverse is the rule of refunds and chargebacks. They need only a name of the payment, because the payment knows the
 // user and the kind. What the payment granted is taken back now; if the payment is unclaimed, it is taken back when the
 // payment is claimed. If a reversal that counted fails, what it took is given back.
-func (r Rules) reverse(s *State, f *facts) (Outcome, Reason) {
+func (r Rules) reverse(s *State, f *step) (Outcome, Reason) {
 	if f.PaymentID() == "" {
 		return Rejected, MissingPaymentID
 	}
@@ -16,19 +16,19 @@ func (r Rules) reverse(s *State, f *facts) (Outcome, Reason) {
 	if amount.Bad || amount.Value < 0 || total.Bad || total.Value < 0 || paid.Bad || paid.Value < 0 {
 		return Rejected, OutOfRange
 	}
+	naming := f.name()
+	naming.Subscription = ""
+	changed := r.name(s, f, naming)
 	row := Reversal{
 		EventID: f.ID, ReversalID: cmp.Or(f.Reversal.ID, f.ID), OrderID: f.Order, Cause: string(f.Reversal.Cause),
 		Status: string(f.Reversal.Status), Amount: amount.Pointer(), Total: total.Pointer(), Paid: paid.Pointer(),
-		OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq),
+		OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq), ProviderPaymentID: f.payment.ProviderPaymentID,
 	}
-	p := s.named(f)
-	f.payment = p
-	row.ProviderPaymentID = p.ProviderPaymentID
-	countedBefore := s.reversalCounts(&p, row.ReversalID)
+	countedBefore := s.reversalCounts(&f.payment, row.ReversalID)
 	s.Reversals.Put(row.EventID, row)
 	s.indexReversal(&row)
-	r.recompute(s, f, &p)
-	if countedBefore || s.reversalCounts(&p, row.ReversalID) {
+	r.derive(s, f, changed, nil)
+	if countedBefore || s.reversalCounts(&f.payment, row.ReversalID) {
 		return Applied, ""
 	}
 	return Ignored, ""

@@ -35,15 +35,19 @@ type State struct {
 	Quarantined map[uint64]bool
 
 	byTransaction map[string]string   // transaction → payment
-	byOrder       map[string]string   // order → its first payment
-	paymentsOf    map[string][]string // subscription → payments
+	byOrder       map[string]string   // order → its payment
+	toldBy        map[string]string   // payment → the implicit subscription that has its facts
+	paymentsOf    map[string]timeline // subscription → payments
+	periodsOf     map[period][]string // period → claimed payments
 	ofUser        map[string][]string // user → subscriptions
-	proOf         map[string][]string // user → claimed payments of kind pro
+	proOf         map[string]timeline // user → claimed payments of kind pro
 	reversalsOf   map[string][]string // payment → reversals, by their event ids
+
+	nearlyFull bool // the credits of a user are near the end of their range
 
 	activeLicenses Table[string, ProLicense] // user → licence of the database, as it was loaded
 
-	facts  facts              // of the event that is folded now
+	step   step               // of the event that is folded now
 	before map[string]Payment // the payments that the event changed, as they were before; nil without extras
 }
 
@@ -53,9 +57,11 @@ func NewState() *State {
 		Quarantined:   map[uint64]bool{},
 		byTransaction: map[string]string{},
 		byOrder:       map[string]string{},
-		paymentsOf:    map[string][]string{},
+		toldBy:        map[string]string{},
+		paymentsOf:    map[string]timeline{},
+		periodsOf:     map[period][]string{},
 		ofUser:        map[string][]string{},
-		proOf:         map[string][]string{},
+		proOf:         map[string]timeline{},
 		reversalsOf:   map[string][]string{},
 	}
 }
@@ -74,17 +80,40 @@ func (s *State) Reset() {
 	s.Licenses.clear()
 	clear(s.byTransaction)
 	clear(s.byOrder)
+	clear(s.toldBy)
 	clear(s.paymentsOf)
+	clear(s.periodsOf)
 	clear(s.ofUser)
 	clear(s.proOf)
 	clear(s.reversalsOf)
 	s.activeLicenses.clear()
+	s.nearlyFull = false
+}
+
+// Settle makes all rows those of the database, as if they had been loaded: what the fold has changed is written. Lists
+// that were returned before remain valid.
+func (s *State) Settle() {
+	s.Events.added = nil
+	s.Duplicates = nil
+	s.Payments.settle()
+	s.Ledger.added = nil
+	s.Reversals.settle()
+	s.Credits.settle()
+	s.Subscriptions.settle()
+	s.Current.settle()
+	s.Licenses.settle()
+}
+
+// Size is the number of rows and event ids that the state has in memory.
+func (s *State) Size() int {
+	return len(s.Events.seen) + len(s.Payments.rows) + len(s.Ledger.lines) + len(s.Reversals.rows) + len(s.Credits.rows) +
+		len(s.Subscriptions.rows) + len(s.Current.rows) + len(s.Licenses.rows)
 }
 
 // LoadPayment adds a payment of the database. If it is already here, nothing changes.
 func (s *State) LoadPayment(p *Payment) {
 	if s.Payments.Load(p.ProviderPaymentID, p) {
-		s.indexPayment(p, "", "")
+		s.indexPayment(&Payment{}, p)
 	}
 }
 
@@ -95,26 +124,49 @@ func (s *State) putPayment(p *Payment) {
 			s.before[p.ProviderPaymentID] = *row
 		}
 	}
-	formerlyLicensed, formerSubscription := row.licensed(), row.SubscriptionID
+	before := *row
 	*row = *p
-	s.indexPayment(p, formerlyLicensed, formerSubscription)
+	s.indexPayment(&before, p)
 }
 
-func (s *State) indexPayment(p *Payment, formerlyLicensed, formerSubscription string) {
+// indexPayment lists the payment under its names. before is the row as it was listed last.
+func (s *State) indexPayment(before, p *Payment) {
+	id := p.ProviderPaymentID
 	if p.TransactionID != "" {
-		s.byTransaction[p.TransactionID] = p.ProviderPaymentID
+		s.byTransaction[p.TransactionID] = id
 	}
-	if p.FirstOfOrder {
-		s.byOrder[p.OrderID] = p.ProviderPaymentID
+	if p.OrderID != "" {
+		s.byOrder[p.OrderID] = id
 	}
-	move(s.proOf, p.ProviderPaymentID, formerlyLicensed, p.licensed())
-	move(s.paymentsOf, p.ProviderPaymentID, formerSubscription, p.SubscriptionID)
+	was, is := stamp{before.OccurredAt, id}, stamp{p.OccurredAt, id}
+	moveStamp(s.proOf, before.licensed(), p.licensed(), was, is)
+	moveStamp(s.paymentsOf, before.SubscriptionID, p.SubscriptionID, was, is)
+	move(s.periodsOf, id, before.period(), p.period())
 }
 
 // LoadSubscription adds a subscription of the database. If it is already here, nothing changes.
 func (s *State) LoadSubscription(row *SubscriptionState) {
 	if s.Subscriptions.Load(row.SubscriptionID, row) {
-		move(s.ofUser, row.SubscriptionID, "", row.UserID)
+		s.indexSubscription(&SubscriptionState{}, row)
+	}
+}
+
+func (s *State) putSubscription(row *SubscriptionState) {
+	stored := s.Subscriptions.change(row.SubscriptionID)
+	before := *stored
+	*stored = *row
+	s.indexSubscription(&before, row)
+}
+
+func (s *State) indexSubscription(before, row *SubscriptionState) {
+	move(s.ofUser, row.SubscriptionID, before.UserID, row.UserID)
+	if row.implicit() && !slices.Equal(before.Facts, row.Facts) {
+		for _, f := range before.Facts {
+			delete(s.toldBy, f.Payment)
+		}
+		for _, f := range row.Facts {
+			s.toldBy[f.Payment] = row.SubscriptionID
+		}
 	}
 }
 
@@ -129,6 +181,12 @@ func (s *State) indexReversal(row *Reversal) {
 	s.reversalsOf[row.ProviderPaymentID] = append(s.reversalsOf[row.ProviderPaymentID], row.EventID)
 }
 
+// LoadCredits adds the sums of a user from the database. If they are already here, nothing changes.
+func (s *State) LoadCredits(row *Credits) {
+	s.Credits.Load(row.UserID, row)
+	s.nearlyFull = s.nearlyFull || row.nearlyFull()
+}
+
 // LoadLicense adds a licence of the database. If it is already here, nothing changes.
 func (s *State) LoadLicense(row *ProLicense) {
 	if s.Licenses.Load(row.UserID, row) && row.active() {
@@ -141,15 +199,16 @@ func (s *State) LoadRevenue(row *RevenueDay) {
 	s.Revenue.Load(revenueKey{row.Day, row.Currency, row.Kind}, row)
 }
 
-// move lists a member under another key. Under the empty key it is not listed.
-func move(index map[string][]string, member, from, to string) {
+// move lists a member under another key. Under the zero value it is not listed.
+func move[K comparable](index map[K][]string, member string, from, to K) {
+	var none K
 	if from == to {
 		return
 	}
-	if from != "" {
+	if from != none {
 		index[from] = slices.DeleteFunc(index[from], func(one string) bool { return one == member })
 	}
-	if to != "" {
+	if to != none {
 		index[to] = append(index[to], member)
 	}
 }
@@ -162,20 +221,6 @@ func (s *State) changedPayments(yield func(before, after Payment) bool) {
 			return
 		}
 	}
-}
-
-// paymentsIn lists the loaded payments of a subscription, in the order of the log.
-func (s *State) paymentsIn(subscription string, which func(*Payment) bool) []Payment {
-	var list []Payment
-	for _, id := range s.paymentsOf[subscription] {
-		if p := s.Payments.find(id); which(p) {
-			list = append(list, *p)
-		}
-	}
-	slices.SortFunc(list, func(a, b Payment) int {
-		return cmp.Or(cmp.Compare(a.StreamSeq, b.StreamSeq), cmp.Compare(a.ProviderPaymentID, b.ProviderPaymentID))
-	})
-	return list
 }
 
 // reversalsFor lists the events of the reversals of the payment, in the order of the log.

@@ -8,144 +8,106 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// SubscriptionState is one subscription of the provider. Its user can be unknown. Status,
-// period and payment come from the latest event by the provider's time, then by the order of
-// the log. But a cancellation is final (see setSubscription).
+// SubscriptionState is one subscription of the provider, or a name of one that an event has told. Its user can be unknown.
+// Everything but its provider follows from its facts (see subscription_rule.go).
 type SubscriptionState struct {
 	SubscriptionID     string    `db:"subscription_id,key"`
 	Provider           string    `db:"provider"` // empty for an implicit one
 	UserID             string    `db:"user_id"`
 	ProductKey         string    `db:"product_key"`
-	Status             string    `db:"status"`
+	Status             string    `db:"status"` // empty if no event has given one
 	CurrentPeriodStart time.Time `db:"current_period_start"`
 	CurrentPeriodEnd   time.Time `db:"current_period_end"`
 	CanceledAt         time.Time `db:"canceled_at"`
 	ProviderPaymentID  string    `db:"provider_payment_id"`
-	StartedAt          time.Time `db:"started_at"` // the earliest provider's time of its events
-	OccurredAt         time.Time `db:"occurred_at"`
+	StartedAt          time.Time `db:"started_at"`  // the earliest provider's time of its events
+	Kind               string    `db:"kind"`        // that its events name; it is shown only if this is empty or KindSubscription
+	OccurredAt         time.Time `db:"occurred_at"` // of the event that decides the status
 	EventID            string    `db:"event_id"`
 	StreamSeq          int64     `db:"stream_seq"`
 
-	// Kind is the kind that its events say. It is shown to its user only if that is empty or
-	// KindSubscription.
-	Kind string `db:"kind"`
-
-	// NamedKind is the kind that the events say which name the subscription, except those that start it. Under a
-	// catalogue it is empty.
-	NamedKind string `db:"named_kind"`
-
-	// Sold… is what a checkout that started the subscription says of its payments.
-	SoldKind        string `db:"sold_kind"`
-	SoldProductKey  string `db:"sold_product_key"`
-	SoldCredits     *int64 `db:"sold_credits"`
-	SoldLines       int64  `db:"sold_lines"` // see Payment; 0 if no checkout said what was sold
-	SoldValidMonths int64  `db:"sold_valid_months"`
-
-	// The user whom its payments invite if their own events name none; see Payment. Events that say the NamedKind KindPro
-	// name this user, too.
-	SoldGitHubUsername string    `db:"sold_github_username"`
-	SoldGitHubNamedAt  time.Time `db:"sold_github_named_at"`
-
-	Holders int64 `db:"holders"` // of an implicit subscription: the number of payments and events that refer to it
-
-	SoldRanks int64 `db:"sold_ranks"` // see Payment
+	Facts Facts `db:"facts"` // for the rules; the view that people read does not have them
 }
-
-const (
-	statusActive   = "active"
-	statusCanceled = "canceled"
-	// statusUnknown: no event has given a status yet (see statusOf). The subscription is not live.
-	statusUnknown = "unknown"
-	// statusMerged is the status of a subscription for which Merged reports true. A provider may give
-	// any subscription this status, too.
-	statusMerged = "merged"
-)
 
 const implicitPrefix = "implicit:"
 
 // ImplicitSubscription returns the id of a user's subscription for events that name none.
 func ImplicitSubscription(user string) string { return implicitPrefix + user }
 
-func (s *SubscriptionState) implicit() bool {
-	return strings.HasPrefix(s.SubscriptionID, implicitPrefix)
+func (s *SubscriptionState) implicit() bool { return isImplicit(s.SubscriptionID) }
+
+func isImplicit(subscription string) bool { return strings.HasPrefix(subscription, implicitPrefix) }
+
+// Users lists the users whom the subscription's events name.
+func (s *SubscriptionState) Users() []string { return addName(s.Facts.users(), s.UserID) }
+
+// isShown reports whether the portal can show the subscription to its user.
+func (s *SubscriptionState) isShown() bool {
+	return s.Status != "" && (s.Kind == "" || s.Kind == KindSubscription)
 }
 
-// Merged reports whether nothing refers to an implicit subscription any more. Such a subscription is not shown.
-func (s *SubscriptionState) Merged() bool { return s.implicit() && s.Holders <= 0 }
-
-func (s *SubscriptionState) live() bool {
-	switch s.Status {
-	case statusActive, "trialing", "past_due", "scheduled_cancel", "paused":
-		return true
-	}
-	return false
+// ended reports whether a licence that lasts as long as the subscription has ended. A provider's word that payfold does not
+// know ends nothing.
+func (s *SubscriptionState) ended() bool {
+	return slices.Contains([]string{events.Canceled, events.Expired, events.Unpaid, events.Incomplete}, s.Status)
 }
 
-// shownKinds lists the kinds. Of two that events say of one subscription, the later in the list counts: if one event
-// says that it is a subscription, it is one.
-var shownKinds = []Kind{"", KindOneTime, KindPro, KindSubscription}
+// live lists the statuses of subscriptions that have not ended: those that give the user more come first.
+var live = []string{events.Active, events.Trialing, events.ScheduledCancel, events.PastDue, events.Paused}
 
-// shownKind merges two kinds.
-func shownKind(a, b Kind) Kind {
-	return shownKinds[max(0, slices.Index(shownKinds, a), slices.Index(shownKinds, b))]
+// standing returns the place of the subscription's status in live, or one after the last.
+func (s *SubscriptionState) standing() int {
+	if at := slices.Index(live, s.Status); at >= 0 {
+		return at
+	}
+	return len(live)
 }
 
-// sell merges what a checkout that starts the subscription says of its payments.
-func (s *SubscriptionState) sell(said Payment) {
-	kind := said.statedKind()
-	if kind == "" || kind == KindPro {
-		s.nameGitHubUser(said.GitHubUsername, said.GitHubNamedAt)
-	}
-	for _, of := range []int64{creditsRank, productRank} { // the checkout names only the order, and is about all payments
-		said.setRank(of, max(0, said.rank(of)-(soldByOrder-soldWithSubscription)))
-	}
-	if said.rank(productRank) == 0 {
-		said.ProductKey = ""
-	}
-	sold := s.sold()
-	sold.merge(&said)
-	s.SoldKind = shownKind(s.SoldKind, kind)
-	if sold.offered() {
-		s.SoldKind = sold.Kind
-	}
-	s.SoldProductKey, s.SoldCredits, s.SoldLines, s.SoldValidMonths = sold.ProductKey, sold.Credits, sold.GrantLines, sold.ValidMonths
-	s.SoldRanks = creditsRank*sold.rank(creditsRank) + productRank*sold.rank(productRank)
+// Subscription is the one subscription of a user that the portal shows.
+type Subscription struct {
+	UserID             string    `db:"user_id,key"`
+	SubscriptionID     string    `db:"subscription_id"` // empty if the provider names none
+	ProductKey         string    `db:"product_key"`
+	Status             string    `db:"status"`
+	CurrentPeriodStart time.Time `db:"current_period_start"`
+	CurrentPeriodEnd   time.Time `db:"current_period_end"`
+	CanceledAt         time.Time `db:"canceled_at"`
+	ProviderPaymentID  string    `db:"provider_payment_id"`
+	OccurredAt         time.Time `db:"occurred_at"`
+	EventID            string    `db:"event_id"`
+	StreamSeq          int64     `db:"stream_seq"`
 }
 
-// isChangedBy reports whether nameKind would change the row.
-func (s *SubscriptionState) isChangedBy(e *events.Event) bool {
-	now := *s
-	now.nameKind(e)
-	return now != *s
-}
-
-// nameKind merges what an event that names the subscription says of all of its payments.
-func (s *SubscriptionState) nameKind(e *events.Event) {
-	s.NamedKind = shownKind(s.NamedKind, e.Kind)
-	if e.Kind == KindPro {
-		s.nameGitHubUser(e.GitHubUser, e.OccurredAt)
+// shown returns the subscription as the portal shows it.
+func (s *SubscriptionState) shown() Subscription {
+	id := s.SubscriptionID
+	if s.implicit() {
+		id = ""
+	}
+	return Subscription{
+		UserID: s.UserID, SubscriptionID: id, ProductKey: s.ProductKey, Status: s.Status,
+		CurrentPeriodStart: s.CurrentPeriodStart, CurrentPeriodEnd: s.CurrentPeriodEnd,
+		CanceledAt: s.CanceledAt, ProviderPaymentID: s.ProviderPaymentID,
+		OccurredAt: s.OccurredAt, EventID: s.EventID, StreamSeq: s.StreamSeq,
 	}
 }
 
-func (s *SubscriptionState) nameGitHubUser(name string, at time.Time) {
-	sold := s.sold()
-	sold.nameGitHubUser(name, at, ofSubscription)
-	s.SoldGitHubUsername, s.SoldGitHubNamedAt = sold.GitHubUsername, sold.GitHubNamedAt
+// comesBefore orders the subscriptions of a user: the portal shows the first. One that gives the user more comes first,
+// then one that the provider names, then the one that started last, then the last in the alphabet.
+func (s *SubscriptionState) comesBefore(other *SubscriptionState) bool {
+	if mine, others := s.standing(), other.standing(); mine != others {
+		return mine < others
+	}
+	if s.implicit() != other.implicit() {
+		return other.implicit()
+	}
+	if !s.StartedAt.Equal(other.StartedAt) {
+		return s.StartedAt.After(other.StartedAt)
+	}
+	return s.SubscriptionID > other.SubscriptionID
 }
 
-// sold returns what the subscription says of each of its payments. The kind is that of a checkout that started it. If
-// there is none, it is KindPro if an event that names the subscription says so, and none says KindSubscription.
-func (s *SubscriptionState) sold() Payment {
-	p := Payment{
-		Kind: s.SoldKind, ProductKey: s.SoldProductKey, Ranks: s.SoldRanks,
-		Credits: s.SoldCredits, GrantLines: s.SoldLines, ValidMonths: s.SoldValidMonths,
-	}
-	if p.Kind == "" && s.NamedKind == KindPro {
-		p.Kind = KindPro
-	}
-	if p.Kind != "" {
-		p.setRank(kindRank, kindOfSubscription)
-	}
-	p.nameGitHubUser(s.SoldGitHubUsername, s.SoldGitHubNamedAt, ofSubscription)
-	return p
+// Shows reports whether the portal shows that subscription.
+func (s Subscription) Shows(state SubscriptionState) bool {
+	return s.SubscriptionID == state.SubscriptionID || s.SubscriptionID == "" && state.SubscriptionID == ImplicitSubscription(s.UserID)
 }

@@ -11,6 +11,7 @@ type Table[K comparable, R any] struct {
 type row[R any] struct {
 	value          R
 	loaded, listed bool
+	removed        bool
 }
 
 // Load adds a row of the database, and reports whether it did. If the row is already here, nothing
@@ -36,10 +37,18 @@ func (t *Table[K, R]) Get(key K) (R, bool) {
 // find is Get without a copy; nil if there is no row. The result must not be changed. It is valid until a row
 // is added.
 func (t *Table[K, R]) find(key K) *R {
-	if at, here := t.index[key]; here {
+	if at, here := t.index[key]; here && !t.rows[at].removed {
 		return &t.rows[at].value
 	}
 	return nil
+}
+
+// Remove removes the row, if there is one.
+func (t *Table[K, R]) Remove(key K) {
+	if t.find(key) != nil {
+		t.change(key)
+		t.rows[t.index[key]].removed = true
+	}
 }
 
 // Put inserts or changes a row.
@@ -53,6 +62,10 @@ func (t *Table[K, R]) change(key K) *R {
 		t.add(key)
 	}
 	changed := &t.rows[at]
+	if changed.removed {
+		var empty R
+		changed.removed, changed.value = false, empty
+	}
 	if !changed.listed {
 		changed.listed = true
 		t.changed = append(t.changed, at)
@@ -62,9 +75,11 @@ func (t *Table[K, R]) change(key K) *R {
 
 // Rows lists all rows.
 func (t *Table[K, R]) Rows() []R {
-	out := make([]R, len(t.rows))
+	out := make([]R, 0, len(t.rows))
 	for i := range t.rows {
-		out[i] = t.rows[i].value
+		if !t.rows[i].removed {
+			out = append(out, t.rows[i].value)
+		}
 	}
 	return out
 }
@@ -73,7 +88,9 @@ func (t *Table[K, R]) Rows() []R {
 // change. loaded is false for a new row. index is that of the row in Rows.
 func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool, index int)) {
 	for _, index := range t.changed {
-		do(&t.rows[index].value, t.rows[index].loaded, index)
+		if row := &t.rows[index]; !row.removed {
+			do(&row.value, row.loaded, index)
+		}
 	}
 }
 
@@ -82,6 +99,16 @@ func (t *Table[K, R]) Inserted() []R { return t.list(false) }
 
 // Updated lists the loaded rows that have changed, in the order of their first change.
 func (t *Table[K, R]) Updated() []R { return t.list(true) }
+
+// Removed lists the loaded rows that were removed.
+func (t *Table[K, R]) Removed() (out []R) {
+	for _, index := range t.changed {
+		if row := &t.rows[index]; row.removed && row.loaded {
+			out = append(out, row.value)
+		}
+	}
+	return out
+}
 
 func (t *Table[K, R]) list(loaded bool) []R {
 	out := make([]R, 0, len(t.changed))
@@ -108,4 +135,12 @@ func (t *Table[K, R]) clear() {
 	clear(t.index)
 	clear(t.rows)
 	t.rows, t.changed = t.rows[:0], t.changed[:0]
+}
+
+// settle makes all rows those of the database.
+func (t *Table[K, R]) settle() {
+	for _, at := range t.changed {
+		t.rows[at].loaded, t.rows[at].listed = !t.rows[at].removed, false
+	}
+	t.changed = t.changed[:0]
 }

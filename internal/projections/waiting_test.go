@@ -20,7 +20,7 @@ func TestAPaymentWaitsForTheUserOfItsSubscription(t *testing.T) {
 	t.Parallel()
 	requireTables(t, `
 		processed_event event_id=e1 stream_seq=1 event_type=subscription.paid kind=subscription subscription_id=s1 provider_payment_id=t1 outcome=applied occurred_at=01-02T10:01:00Z received_at=12-01T00:00:00Z
-		payment provider_payment_id=t1 subscription_id=s1 kind=subscription credits=50 event_id=e1 occurred_at=01-02T10:01:00Z stream_seq=1 transaction_id=t1
+		payment provider_payment_id=t1 transaction_id=t1 subscription_id=s1 kind=subscription credits=50 period_start=01-02T10:00:00Z period_end=02-02T10:00:00Z event_id=e1 occurred_at=01-02T10:01:00Z stream_seq=1 known=true
 		subscription_state subscription_id=s1 status=active current_period_start=01-02T10:00:00Z current_period_end=02-02T10:00:00Z provider_payment_id=t1 started_at=01-02T10:01:00Z occurred_at=01-02T10:01:00Z event_id=e1 stream_seq=1
 	`, fold(t, at(1, paid("e1", unknownPaid))))
 }
@@ -181,8 +181,9 @@ products:
 
 func TestCreditsAreSharedInWholeNumbers(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []int64{3, 2, 2}, []int64{share(7, 0, 3), share(7, 1, 3), share(7, 2, 3)})
-	require.Equal(t, []int64{5, 5}, []int64{share(10, 0, 2), share(10, 1, 2)})
+	seven := int64(7)
+	c := claimed{&Payment{UserID: "u1"}, sale{credits: &seven, months: 3}}
+	require.Equal(t, []int64{3, 2, 2}, []int64{c.dues()[0].credits, c.dues()[1].credits, c.dues()[2].credits})
 }
 
 // The kind of a payment that waits is only implied.

@@ -1,148 +1,161 @@
 package projections
 
-import "slices"
+import (
+	"slices"
+)
 
-// writeLedger writes the ledger lines that are missing, and stores in the payment what its
-// reversals take back. The credits that the ledger must show depend only on the payment and its
-// reversals. Grants are written under the event by, corrections under the event now, and each
-// reversal under its own event, in the order of the log. If the lines have other months than those of
-// the payment's offer, or the credits of a drip change, all are taken back and granted anew under the
-// event again. Otherwise some months would have too much, and others nothing.
-func (s *State) writeLedger(p *Payment, by, again, now ledgerEvent, otherMonths bool) {
+// writeLedger adds the lines that the ledger lacks, so that the payment has these grants and its reversals have taken
+// back their share. New grants are written under the event by, corrections under the event now, and each reversal under
+// its own event.
+func (s *State) writeLedger(p *Payment, grants []due, by, now ledgerEvent) {
+	total := int64(0)
+	for i := range grants {
+		total += grants[i].credits
+	}
+	s.correct(p, grants, now)
+	have := s.Ledger.grants(p.ProviderPaymentID)
+	granted, reversed := sums(have)
+	if len(have) == 0 {
+		for i := range grants {
+			s.grant(p, grants[i], by)
+		}
+		granted = total
+	}
 	reversals := s.reversalsFor(p)
 	all := takenBy(reversals, p)
-	counting := slices.DeleteFunc(slices.Clone(reversals), func(r Reversal) bool { return !all.counts(&r) })
-	if len(reversals) > 0 {
-		p.RefundedAmount, p.ReversedAt = all.amount(), all.reversedAt(counting, p)
-		s.putPayment(p)
-	}
-	s.undoFormerGrants(p, now)
-	due := p.creditsDue()
-	granted, reversed := s.Ledger.sums(p)
-	if granted > 0 && (otherMonths || granted != due && p.GrantLines > 1) {
-		s.takeBack(p, now)
-		granted, reversed, by = 0, 0, again
-	}
-	if excess := reversed - all.of(due); excess > 0 {
-		s.take(p, -excess, entryCorrection, now)
+	if excess := reversed - all.of(total); excess > 0 {
+		s.giveBack(p, excess, now)
 		reversed -= excess
 	}
-	if granted > due {
-		s.take(p, granted-due, entryCorrection, now)
+	if granted > total {
+		s.take(p, granted-total, entryCorrection, now)
 	}
-	if granted < due {
-		s.grant(p, due-granted, by)
+	if granted < total {
+		more := grants[0]
+		more.credits = total - granted
+		s.grant(p, more, now)
 	}
 	soFar := newTaken(p)
 	soFar.paid, soFar.ofPayment = all.paid, all.ofPayment
-	for _, reversal := range counting {
+	for _, reversal := range all.counting(reversals) {
 		soFar.add(reversal)
-		if step := min(soFar.of(due), all.of(due)) - reversed; step > 0 {
-			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq, false})
+		if step := min(soFar.of(total), all.of(total)) - reversed; step > 0 {
+			s.take(p, step, reversal.Cause, ledgerEvent{reversal.EventID, reversal.OccurredAt, reversal.StreamSeq})
 			reversed += step
 		}
 	}
 }
 
-// undoFormerGrants takes back all credits that were granted to another user or under another kind,
-// before more was known of the payment.
-func (s *State) undoFormerGrants(p *Payment, now ledgerEvent) {
-	if !s.Ledger.has(p) {
+// correct takes back all grants of the payment if they are of another user or kind, or of other months, or if one of
+// several months changes. Otherwise some months would have too much, and others nothing.
+func (s *State) correct(p *Payment, grants []due, now ledgerEvent) {
+	have := s.Ledger.grants(p.ProviderPaymentID)
+	if len(have) == 0 || fits(p, have, grants) {
 		return
 	}
-	for _, user := range []string{p.user(), p.OtherUserID} {
-		for _, kind := range []Kind{KindSubscription, KindOneTime} {
-			if user == "" || user == p.UserID && kind == p.Kind {
-				continue
+	for i := range have {
+		if have[i].reversed > 0 {
+			s.addLine(&have[i].LedgerLine, entryCorrection, have[i].reversed, now)
+		}
+		s.addLine(&have[i].LedgerLine, entryCorrection, -have[i].left-have[i].reversed, now)
+	}
+}
+
+// fits reports whether the payment has these grants, except that the credits of a single one can differ.
+func fits(p *Payment, have []grant, grants []due) bool {
+	at := 0
+	for i := 0; i < len(have); at++ {
+		sum, first := int64(0), have[i]
+		for ; i < len(have) && sameMonth(have[i].AvailableAt, first.AvailableAt); i++ {
+			if have[i].UserID != p.UserID || have[i].Kind != p.Kind || !sameMonth(have[i].ExpiresAt, first.ExpiresAt) {
+				return false
 			}
-			was := *p
-			was.UserID, was.Kind = user, kind
-			s.takeBack(&was, now)
+			sum += have[i].left + have[i].reversed
+		}
+		if at >= len(grants) || !sameMonth(grants[at].availableAt, first.AvailableAt) || !sameMonth(grants[at].expires, first.ExpiresAt) ||
+			sum != grants[at].credits && len(grants) > 1 {
+			return false
 		}
 	}
+	return at == len(grants)
 }
 
-// takeBack takes back all credits that were granted to the payment's user under its kind.
-func (s *State) takeBack(p *Payment, now ledgerEvent) {
-	granted, reversed := s.Ledger.sums(p)
-	s.take(p, -reversed, entryCorrection, now)
-	s.take(p, granted, entryCorrection, now)
-}
-
-// grant writes the ledger lines of credits that a payment grants. The credits of a credit pack are
-// also added to the user's balance.
-func (s *State) grant(p *Payment, credits int64, by ledgerEvent) {
-	lines := min(max(p.GrantLines, 1), credits)
-	for month := range lines {
-		available := addMonths(by.occurredAt, month)
-		line := LedgerLine{
-			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entryGrant,
-			Delta: share(credits, month, lines), ProviderPaymentID: p.ProviderPaymentID,
-			AvailableAt: available, OccurredAt: by.occurredAt, StreamSeq: by.seq,
-		}
-		if p.ValidMonths > 0 {
-			line.ExpiresAt = addMonths(available, p.ValidMonths)
-		}
-		s.Ledger.add(&line, by)
+func sums(grants []grant) (granted, reversed int64) {
+	for i := range grants {
+		granted += grants[i].left + grants[i].reversed
+		reversed += grants[i].reversed
 	}
-	if p.Kind == KindOneTime {
-		s.addCredits(p.UserID, credits, 0, by.seq)
-	}
+	return granted, reversed
 }
 
-// take writes lines that take back that many credits of the payment's grants, the latest
-// available first. If credits is below zero, the lines give back what was reversed, the earliest
-// available first. So a refund that turns out to be smaller leaves the same months as the smaller one.
-func (s *State) take(p *Payment, credits int64, entry string, by ledgerEvent) {
-	if credits == 0 {
+func (s *State) grant(p *Payment, one due, by ledgerEvent) {
+	if one.credits == 0 {
 		return
 	}
-	grants := s.Ledger.remaining(p)
-	if credits < 0 {
-		slices.Reverse(grants)
-	}
-	for _, grant := range grants {
-		part := min(credits, grant.left)
-		if credits < 0 {
-			part = -min(-credits, grant.reversed)
-		}
-		if part == 0 {
-			continue
-		}
-		credits -= part
-		line := grant.Line
-		s.Ledger.add(&LedgerLine{
-			EventID: by.eventID, UserID: p.UserID, Kind: p.Kind, Entry: entry, Delta: -part,
-			ProviderPaymentID: grant.ProviderPaymentID, ReversesEventID: grant.EventID, ReversesLine: &line,
-			AvailableAt: grant.AvailableAt, ExpiresAt: grant.ExpiresAt,
-			OccurredAt: by.occurredAt, StreamSeq: by.seq,
-		}, by)
-		switch {
-		case p.Kind != KindOneTime:
-		case entry == entryCorrection && part > 0:
-			s.addCredits(p.UserID, -part, 0, by.seq)
-		default:
-			s.addCredits(p.UserID, 0, part, by.seq)
+	s.addLine(&LedgerLine{
+		ProviderPaymentID: p.ProviderPaymentID, UserID: p.UserID, Kind: p.Kind,
+		AvailableAt: one.availableAt, ExpiresAt: one.expires,
+	}, entryGrant, one.credits, by)
+}
+
+// take writes lines that take back that many credits of the payment's grants, the latest available first.
+func (s *State) take(p *Payment, credits int64, entry string, by ledgerEvent) {
+	for _, g := range slices.Backward(s.Ledger.grants(p.ProviderPaymentID)) {
+		if part := min(credits, g.left); part > 0 {
+			s.addLine(&g.LedgerLine, entry, -part, by)
+			credits -= part
 		}
 	}
 }
 
-// addCredits adds to the user's sums.
-func (s *State) addCredits(user string, granted, reversed, seq int64) {
-	have := s.Credits.change(user)
-	have.UserID = user
-	have.Granted += granted
-	have.Reversed += reversed
+// giveBack writes lines that give back what was reversed, the earliest available first. So a refund that turns out to be
+// smaller leaves the same months as the smaller one.
+func (s *State) giveBack(p *Payment, credits int64, by ledgerEvent) {
+	for _, g := range s.Ledger.grants(p.ProviderPaymentID) {
+		if part := min(credits, g.reversed); part > 0 {
+			s.addLine(&g.LedgerLine, entryCorrection, part, by)
+			credits -= part
+		}
+	}
+}
+
+// addLine adds a line for a grant, or one that changes the grant of, and adds it to the user's sums.
+func (s *State) addLine(of *LedgerLine, entry string, delta int64, by ledgerEvent) {
+	line := LedgerLine{
+		ProviderPaymentID: of.ProviderPaymentID, UserID: of.UserID, Kind: of.Kind, Entry: entry, Delta: delta,
+		AvailableAt: of.AvailableAt, ExpiresAt: of.ExpiresAt, EventID: by.eventID, OccurredAt: by.occurredAt, StreamSeq: by.seq,
+	}
+	if of.Line != 0 {
+		reverses := of.Line
+		line.ReversesLine = &reverses
+	}
+	s.Ledger.add(&line)
+	if line.Kind != KindOneTime || !line.ExpiresAt.IsZero() {
+		return
+	}
+	have := s.Credits.change(line.UserID)
+	have.UserID = line.UserID
+	if entry == entryGrant || entry == entryCorrection && delta < 0 {
+		have.Granted += delta
+	} else {
+		have.Reversed -= delta
+	}
 	have.Balance = have.Granted - have.Reversed
-	have.StreamSeq = max(have.StreamSeq, seq)
+	s.nearlyFull = s.nearlyFull || have.nearlyFull()
+	have.StreamSeq = max(have.StreamSeq, by.seq)
 }
 
 // canGrant reports whether the user's sums can hold what the payment grants.
 func (s *State) canGrant(p *Payment) bool {
-	if p.Kind != KindOneTime || p.Credits == nil {
+	if !s.nearlyFull || p.Kind != KindOneTime || p.Credits == nil || p.UserID == "" {
 		return true
 	}
-	have, _ := s.Credits.Get(p.user())
-	granted, _ := s.Ledger.sums(p)
+	have, _ := s.Credits.Get(p.UserID)
+	granted := int64(0)
+	for _, g := range s.Ledger.grants(p.ProviderPaymentID) {
+		if g.UserID == p.UserID && g.Kind == p.Kind {
+			granted += g.left + g.reversed
+		}
+	}
 	return have.Granted <= maxBalance-max(0, *p.Credits-granted)
 }

@@ -74,6 +74,5 @@ func (c *Command) promote(ctx context.Context, info eventlog.Info) error {
 			return err
 		}
 	}
-	p.Grace = 0 // because live projectors may be waiting
 	return p.Run(ctx)
 }

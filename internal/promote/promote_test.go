@@ -38,7 +38,7 @@ func TestPromotedTablesAreReadyForLiveWork(t *testing.T) {
 	promotion := promote.Promotion{Rebuild: next, Live: w.Open(ctx, t, store.LiveSchema)}
 	require.NoError(t, promotion.Run(ctx))
 	require.Equal(t, ofLive, indexes("portal"))
-	require.Positive(t, w.Number(ctx, t, "select count(*) from pg_stats where schemaname = 'portal' and tablename = 'payment'"))
+	require.Positive(t, w.Number(ctx, t, "select count(*) from pg_stats where schemaname = 'portal' and tablename = 'payment_facts'"))
 }
 
 // The log has lost what the live tables hold, and has something else there.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -44,7 +44,7 @@ func TestPromoteIsRefusedWithItsReason(t *testing.T) {
 		"view reports.spendable":          "create view reports.spendable as select * from portal.credit_balance",
 		`view public."inner", view repo`:  "create view public.inner as select * from portal.payment; create view reports.of_view as select * from public.inner; create view portal_next.x as select 1; create table portal.x (y int); create view reports.z as select * from portal.x",
 		"materialized view reports.kept":  "create materialized view reports.kept as select user_id from portal.credits",
-		"constraint theirs on table":      "create table reports.spent (payment text constraint theirs references portal.payment)",
+		"constraint theirs on table":      "create table reports.spent (payer text constraint theirs references portal.credits)",
 		"function reports.sum()":          "create function reports.sum() returns bigint begin atomic select sum(balance)::bigint from portal.credits; end",
 		"function reports.of_row(":        "create function reports.of_row(portal.credits) returns bigint language sql as 'select 1::bigint'",
 		"table reports.rows":              "create table reports.rows (row portal.credits)",
@@ -105,20 +105,21 @@ func TestATableUnderTheNameOfADroppedSchemaIsLeftAlone(t *testing.T) {
 	require.ErrorContains(t, makeLive(ctx, again, promotion(t, again)), "schema portal_prev is there and is not payfold's")
 }
 
-// A rebuild of that schema that goes on would write one half of a chunk into each schema.
+// A rebuild of that schema that goes on would write one half of its rows into each schema.
 func TestASchemaThatIsWorkedOnIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	fixture.Apply(ctx, t, s, 5)
 	next := fixture.Candidate(ctx, t, s, 5)
-	bulk, err := rebuild.NewBulk(ctx, next, fixture.AnyMode, 6, nil)
+	working, err := next.Pool().Begin(ctx)
 	require.NoError(t, err)
-	defer bulk.Close()
-	require.NoError(t, fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 6, fixture.Pack("e6", "p6", "u1", 1))}))
+	positions, err := store.PositionsIn(ctx, working)
+	require.NoError(t, err)
+	require.NoError(t, store.LockPositions(ctx, working, "log-1", positions))
 	p := promotion(t, next)
 	p.CatchUp = func(context.Context, uint64) error { return nil }
 	require.ErrorIs(t, makeLive(ctx, next, p), ErrNotPromoted)
-	require.NoError(t, bulk.Save(ctx, 6, nil))
+	require.NoError(t, working.Commit(ctx))
 }
 
 func TestHostileNamesAreNoSchemas(t *testing.T) {
@@ -139,12 +140,8 @@ func TestHostileNamesAreNoSchemas(t *testing.T) {
 		defer odd.Close()
 		require.ErrorIs(t, odd.Drop(ctx), store.ErrNoSchema)
 		require.NoError(t, odd.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
-		bulk, err := rebuild.NewBulk(ctx, odd, fixture.AnyMode, 1, nil)
-		require.NoError(t, err)
-		folded, saved := fixture.Fold(ctx, bulk, []events.Event{fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 1))}), bulk.Save(ctx, 1, nil)
-		bulk.Close()
-		require.NoError(t, folded)
-		require.NoError(t, saved)
+		fold := rebuild.Rebuild{Log: fixture.TapeOf(fixture.Pack("e1", "p1", "u1", 1)), Store: odd, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}}
+		require.NoError(t, fold.Run(ctx, 1))
 		require.NoError(t, makeLive(ctx, odd, promotion(t, odd)))
 		require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select balance from portal.credits"))
 		_, err = s.Pool().Exec(ctx, "delete from payfold.schema_state where schema_name = 'portal_prev'; drop schema portal_prev cascade")

@@ -92,5 +92,8 @@ func (r *Rebuild) Interrupted(ctx context.Context, err error) error {
 	if asked != nil {
 		return errors.New("interrupted; the same command goes on where it was")
 	}
+	if schema.Position == 0 {
+		return fmt.Errorf("interrupted; %s is empty, and the same command begins again", schema.Name)
+	}
 	return fmt.Errorf("interrupted; %s holds everything up to seq %d, and the same command goes on from there", schema.Name, schema.Position)
 }

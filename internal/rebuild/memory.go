@@ -1,28 +1,9 @@
 package rebuild
 
-import (
-	"math"
-	"runtime/debug"
-)
+import "runtime/debug"
 
-const (
-	// eventMemory is more than the rows of most events need, also for customers with long
-	// histories.
-	eventMemory = 768
-	usualMemory = eventMemory << 20 // for a million events
-)
+// maxMemory is the limit for what is kept of the log in memory: enough for about a million events.
+const maxMemory = 384 << 20
 
-// chunkMemory is the limit for the rows of a chunk: half of GOMEMLIMIT, because reading ahead and
-// writing need memory, too.
-func chunkMemory() int { return limitOver(2) }
-
-// knownMemory is the limit for the places of rows and the ids of events: a quarter of GOMEMLIMIT.
-func knownMemory() int { return limitOver(4) }
-
-// limitOver returns GOMEMLIMIT, divided; without that limit it returns usualMemory.
-func limitOver(divisor int64) int {
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		return int(limit / divisor)
-	}
-	return usualMemory
-}
+// usualMemory returns maxMemory, or half of GOMEMLIMIT if that is less.
+func usualMemory() int { return int(min(maxMemory, debug.SetMemoryLimit(-1)/2)) }

@@ -10,10 +10,10 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// StopAutovacuum keeps autovacuum away from the tables on search_path while a rebuild fills them.
+// StopAutovacuum keeps autovacuum away from tables on search_path while a rebuild fills them.
 // While autovacuum works on a table, no index can be made, and on a large table it takes minutes.
-func StopAutovacuum(ctx context.Context, tx pgx.Tx) error {
-	for _, name := range tables.NameList() {
+func StopAutovacuum(ctx context.Context, tx pgx.Tx, names ...string) error {
+	for _, name := range names {
 		if _, err := tx.Exec(ctx, "alter table "+name+" set (autovacuum_enabled = false)"); err != nil {
 			return fmt.Errorf("stop autovacuum: %w", err)
 		}

@@ -83,8 +83,13 @@ func retryLocks(ctx context.Context, try func() error) error {
 	}
 }
 
+// beginner is a connection or a pool.
+type beginner interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+}
+
 // execWithRetry runs a statement that locks tables.
-func execWithRetry(ctx context.Context, on tables.Beginner, sql string) error {
+func execWithRetry(ctx context.Context, on beginner, sql string) error {
 	return retryLocks(ctx, func() error {
 		err := pgx.BeginFunc(ctx, on, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, indexSettings); err != nil {

@@ -36,7 +36,7 @@ func ParseLicensesPayload(payload string) []string {
 	return users
 }
 
-// queueLicensesChanged notifies the inviter if the fold has changed a payment of a licence.
+// queueLicensesChanged notifies the inviter if the fold has changed a licence, or a payment of one.
 func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 	users := tables.Set{}
 	for _, changed := range [][]projections.Payment{state.Payments.Inserted(), state.Payments.Updated()} {
@@ -44,6 +44,11 @@ func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 			if payment.Kind == projections.KindPro {
 				users.Add(payment.UserID)
 			}
+		}
+	}
+	for _, changed := range [][]projections.ProLicense{state.Licenses.Inserted(), state.Licenses.Updated()} {
+		for _, license := range changed {
+			users.Add(license.UserID)
 		}
 	}
 	if len(users) > 0 {

@@ -89,7 +89,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		"lock_timeout":                        Milliseconds(frozenAfter / 2),
 		"idle_in_transaction_session_timeout": Milliseconds(frozenAfter * 4 / 5),
 		"statement_timeout":                   Milliseconds(c.StatementTimeout),
-		// The session with the lock of a schema is idle, and one session of a rebuild during its first chunk.
+		// The session with the lock of a schema is idle, and those of a rebuild while it reads the log.
 		"idle_session_timeout": "0",
 		// The locks of a client whose machine has died are free after a minute, and not after two hours.
 		"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3",

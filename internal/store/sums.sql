@@ -1,25 +1,20 @@
 -- the rules that hold in the tables of any log, each with the number of rows that break it
 with of_payment as (
-  select coalesce(p.merged_into, l.provider_payment_id) as provider_payment_id,
-    l.user_id,
-    l.kind,
-    count(*) as lines,
-    sum(delta) as left_over,
+  select provider_payment_id, user_id, kind, sum(delta) as left_over,
     sum(delta) filter (where entry = 'grant' or entry = 'correction' and delta < 0) as granted
-  from credit_ledger l
-  left join payment p on p.provider_payment_id = l.provider_payment_id and p.merged_into is not null
+  from credit_ledger
   group by 1, 2, 3
 ),
 payments as (
   select
-    coalesce(sum(l.lines) filter (where coalesce(p.user_id, p.buyer) is distinct from l.user_id and p.other_user_id is distinct from l.user_id), 0)::bigint as of_another,
+    count(*) filter (where l.granted <> 0 and (p.provider_payment_id is null or p.user_id is distinct from l.user_id)) as of_another,
     count(p.provider_payment_id) filter (where l.granted <> case when p.user_id is distinct from l.user_id or p.kind <> l.kind then 0 else coalesce(p.credits, 0) end) as grant_else,
     count(p.provider_payment_id) filter (where l.left_over < 0 or p.reversed_at is not null and l.left_over <> 0) as reversed_else
   from of_payment l
-  left join payment p on p.provider_payment_id = l.provider_payment_id
+  left join payment_facts p on p.provider_payment_id = l.provider_payment_id
 )
 select 'a balance is the sum of its ledger', count(*)
-from (select user_id, sum(delta) as total from credit_ledger where kind = 'one_time' group by user_id) l
+from (select user_id, sum(delta) as total from credit_ledger where kind = 'one_time' and expires_at is null group by user_id) l
 full join credits c using (user_id)
 where l.total is distinct from c.balance
 union all
@@ -32,4 +27,7 @@ union all
 select 'a licence is active while a pro payment is not reversed', count(*)
 from pro_license l
 where (l.status = 'active') <> exists (
-  select from payment p where p.user_id = l.user_id and p.kind = 'pro' and p.reversed_at is null)
+  select from payment_facts p
+  left join subscription_facts s on s.subscription_id = p.subscription_id and p.lasts
+    and s.status in ('canceled', 'expired', 'unpaid', 'incomplete')
+  where p.user_id = l.user_id and p.kind = 'pro' and p.reversed_at is null and s.subscription_id is null)

@@ -7,7 +7,12 @@ import (
 	"strings"
 	"time"
 	"unsafe"
+
+	"github.com/payfold/payfold/internal/projections"
 )
+
+// lengthSize is how many bytes of length are before each column.
+const lengthSize = 4
 
 // The row structs of package projections name their columns in db tags, so the same code
 // loads and saves every table. The empty string and the zero time stand for null: an empty
@@ -30,14 +35,15 @@ const (
 	kindOptional
 	kindBool
 	kindTime
+	kindFacts
 )
 
 var (
 	kinds = map[reflect.Type]kind{
 		reflect.TypeFor[string](): kindText, reflect.TypeFor[int64](): kindNumber, reflect.TypeFor[*int64](): kindOptional,
-		reflect.TypeFor[bool](): kindBool, reflect.TypeFor[time.Time](): kindTime,
+		reflect.TypeFor[bool](): kindBool, reflect.TypeFor[time.Time](): kindTime, reflect.TypeFor[projections.Facts](): kindFacts,
 	}
-	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz"}
+	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz", kindFacts: "text"}
 )
 
 // columnsOf reads the fields of a row struct. It panics if no column can hold a field. Any test of
@@ -94,6 +100,13 @@ func (c *Column) append(out []byte, row unsafe.Pointer) []byte {
 			return append(out, 1)
 		}
 		return append(out, 0)
+	case kindFacts:
+		if v := *fieldOf[projections.Facts](row, c); len(v) > 0 {
+			begin := len(out)
+			out = v.AppendJSON(append(out, 0, 0, 0, 0))
+			binary.BigEndian.PutUint32(out[begin:], uint32(len(out)-begin-lengthSize))
+			return out
+		}
 	}
 	return binary.BigEndian.AppendUint32(out, null)
 }
@@ -107,7 +120,7 @@ const null = 0xffff_ffff
 
 // set decodes a value in Postgres' binary format into the row's field. text is the same
 // bytes as a string.
-func (c *Column) set(row unsafe.Pointer, value []byte, text string) {
+func (c *Column) set(row unsafe.Pointer, value []byte, text string) error {
 	switch c.kind {
 	case kindText:
 		*fieldOf[string](row, c) = text
@@ -120,7 +133,14 @@ func (c *Column) set(row unsafe.Pointer, value []byte, text string) {
 		*fieldOf[*int64](row, c) = &n
 	case kindBool:
 		*fieldOf[bool](row, c) = value[0] != 0
+	case kindFacts:
+		facts, err := projections.ParseFacts(value)
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
+		*fieldOf[projections.Facts](row, c) = facts
 	}
+	return nil
 }
 
 // fieldOf returns a pointer to the column's field, whose type is T. A rebuild encodes and

@@ -42,10 +42,10 @@ func primary(columns string) indexOn {
 // while a publication has the table: for example one for all tables. It comes before the first row.
 func ReplicaIdentity(table string) string { return "alter table " + table + " replica identity full" }
 
-func key(suffix, kind, columns string) indexOn {
+func key(suffix, kind, columns string, more ...string) indexOn {
 	return func(table string) Index {
 		i := unique(suffix, "("+columns+")")(table)
-		i.Key = fmt.Sprintf("alter table %s add constraint %s %s using index %[2]s", table, i.Name, kind)
+		i.Key = strings.Join(append([]string{"alter table", table, "add constraint", i.Name, kind, "using index", i.Name}, more...), " ")
 		return i
 	}
 }

@@ -27,24 +27,14 @@ func Load(ctx context.Context, tx pgx.Tx, schema string, rules projections.Rules
 // Loader adds to a State the rows that the next events can touch.
 type Loader struct {
 	Schema string
-	Rules  projections.Rules // of the fold; not needed with a Filter
+	Rules  projections.Rules // of the fold
 	State  *projections.State
-	// Filter is for tables that no other process writes. It returns the names by which rows must be
-	// looked up, and the rows are not locked. If it is nil, rows are looked up by all names and
-	// locked.
+	// Filter is for tables that no other process writes, and for a state that has the rows of all events before. It returns
+	// the names by which rows must be looked up, and the rows are not locked. If it is nil, rows are looked up by all
+	// names and locked.
 	Filter func(kind NameKind, names []string) []string
-	// At, if not nil, returns the places of rows. Then no index is needed, except that of events.
-	At RowPlaces
-	// AllQuarantined says that the state has all quarantined events of the log already.
-	AllQuarantined bool
-}
-
-// RowPlaces returns the places where a table may have the rows that have any of these names in the row cache.
-type RowPlaces func(table AnyTable, names []string) []Place
-
-// Beginner is a connection, a pool or a transaction.
-type Beginner interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
+	// Licensed lists users all of whose pro payments are needed, because of rows that the state has and the tables may not.
+	Licensed []string
 }
 
 // BatchSender is a connection or a transaction.
@@ -55,29 +45,27 @@ type BatchSender interface {
 // Load adds to the state the rows that the events can touch. batch must not be empty and must be in
 // the order of the log.
 func (l *Loader) Load(ctx context.Context, from BatchSender, batch []events.Event) error {
-	wanted := namesIn(batch)
-	var absent []string                 // subscriptions that did not exist when their payments were looked up
+	all := loading{Loader: l, wanted: namesIn(batch), lists: map[NameKind][]string{}, events: batch}
+	for _, user := range l.Licensed {
+		all.wanted.add(OfLicensed, user)
+	}
+	var absent []string                 // subscriptions that did not exist when they were looked up with their payments
 	var noTransaction, noOrder []string // names that no payment had
 	for at := range loadSteps {
-		if at == stepSubscriptions && l.Filter == nil {
-			noTransaction = slices.DeleteFunc(wanted[ofTransaction].unsorted(), l.State.HasTransaction)
-			noOrder = slices.DeleteFunc(wanted[ofOrder].unsorted(), l.State.HasOrder)
+		switch {
+		case l.Filter != nil:
+		case at == stepSubscriptions:
+			noTransaction = slices.DeleteFunc(all.wanted[ofTransaction].unsorted(), l.State.HasTransaction)
+			noOrder = slices.DeleteFunc(all.wanted[ofOrder].unsorted(), l.State.HasOrder)
+		case at == stepLaterPayments:
+			absent = slices.DeleteFunc(slices.Clone(all.lists[OfSubscription]), l.hasSubscription)
 		}
-		if at == stepAllPayments && l.Filter == nil {
-			absent = slices.DeleteFunc(wanted[OfSubscription].unsorted(), l.hasSubscription)
-			for _, subscription := range l.Rules.Resold(l.State, batch) {
-				wanted.add(OfWholeSubscription, subscription)
-			}
-		}
-		names := l.namesToFind(wanted)
-		queries := &pgx.Batch{}
+		all.step, all.batch = at, &pgx.Batch{}
 		if at == stepEvents {
-			if !l.AllQuarantined {
-				QueueQuarantined(queries, l.Schema, l.State, batch[0].Seq, batch[len(batch)-1].Seq)
-			}
-			l.queueSeenEvents(queries, names(OfEvent))
+			QueueQuarantined(all.batch, l.Schema, l.State, batch[0].Seq, batch[len(batch)-1].Seq)
+			l.queueSeenEvents(all.batch, all.names(OfEvent))
 		}
-		if err := l.lookUp(ctx, from, at, queries, names, wanted); err != nil {
+		if err := all.lookUp(ctx, from); err != nil {
 			return err
 		}
 	}
@@ -95,44 +83,46 @@ func (l *Loader) hasSubscription(id string) bool {
 	return has
 }
 
-// LoadPaymentsOf adds all payments of these subscriptions, and the rows that belong to those payments.
-func (l *Loader) LoadPaymentsOf(ctx context.Context, from BatchSender, subscriptions []string) error {
-	wanted := wantedNames{}
-	for _, subscription := range subscriptions {
-		wanted.add(OfWholeSubscription, subscription)
-	}
-	for at := stepAllPayments; at < loadSteps; at++ {
-		if err := l.lookUp(ctx, from, at, &pgx.Batch{}, l.namesToFind(wanted), wanted); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// LoadLicenses adds all claimed pro payments of these users, without the rows that belong to
-// those payments. It does not filter the users.
-func (l *Loader) LoadLicenses(ctx context.Context, from BatchSender, users []string) error {
-	return l.lookUp(ctx, from, stepLicenses, &pgx.Batch{}, func(kind NameKind) []string {
-		if kind == OfLicensed {
-			return users
-		}
-		return nil
-	}, wantedNames{})
-}
-
-// lookUp sends the queries and those of all tables for this step. The names of linked rows
-// are added to wanted.
-func (l *Loader) lookUp(ctx context.Context, from BatchSender, at loadStep, queries *pgx.Batch, names func(NameKind) []string, wanted wantedNames) error {
+// lookUp sends the queries of all tables for this step. The names of linked rows are added to wanted.
+func (l *loading) lookUp(ctx context.Context, from BatchSender) error {
 	for _, t := range All {
-		t.queueLoad(loading{Loader: l, step: at, names: names, wanted: wanted, batch: queries})
+		t.queueLoad(*l)
 	}
-	if queries.Len() == 0 {
+	if l.batch.Len() == 0 {
 		return nil
 	}
-	if err := from.SendBatch(ctx, queries).Close(); err != nil {
-		return fmt.Errorf("load the rows (step %d): %w", at, err)
+	if err := from.SendBatch(ctx, l.batch).Close(); err != nil {
+		return fmt.Errorf("load the rows (step %d): %w", l.step, err)
 	}
 	return nil
+}
+
+// names lists the names of a kind to look for, sorted. They are those that were wanted when the kind was first asked for,
+// because the filter remembers the names that it has returned.
+func (l *loading) names(kind NameKind) []string {
+	list, done := l.lists[kind]
+	if !done {
+		list = l.fresh(kind, l.wanted[kind].unsorted())
+		l.lists[kind] = list
+	}
+	return list
+}
+
+// laterNames lists the names of a kind that were wanted after names was called.
+func (l *loading) laterNames(kind NameKind) []string {
+	had := Set{}
+	had.Add(l.lists[kind]...)
+	list := l.fresh(kind, slices.DeleteFunc(l.wanted[kind].unsorted(), func(name string) bool { _, has := had[name]; return has }))
+	l.lists[kind] = append(l.lists[kind], list...)
+	return list
+}
+
+func (l *loading) fresh(kind NameKind, names []string) []string {
+	if l.Filter != nil {
+		names = l.Filter(kind, names)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // queueSeenEvents queues a query for the event ids that were applied before.
@@ -162,30 +152,15 @@ func QueueQuarantined(batch *pgx.Batch, schema string, state *projections.State,
 	})
 }
 
-// namesToFind returns a function that lists the names of a kind for one step. It filters
-// each kind once, because the filter remembers the names that it has returned.
-func (l *Loader) namesToFind(wanted wantedNames) func(NameKind) []string {
-	lists := map[NameKind][]string{}
-	return func(kind NameKind) []string {
-		list, done := lists[kind]
-		if !done {
-			list = wanted[kind].unsorted()
-			if l.Filter != nil {
-				list = l.Filter(kind, list)
-			}
-			slices.Sort(list)
-			lists[kind] = list
-		}
-		return list
-	}
-}
-
 // namesIn returns the names in some events.
 func namesIn(batch []events.Event) wantedNames {
 	names := wantedNames{}
 	for i := range batch {
 		names.add(OfEvent, batch[i].ID)
 		eachRowName(&batch[i], names.add)
+		if user := batch[i].UserID; user != "" && batch[i].SubscriptionID == "" {
+			names.add(OfSubscription, projections.ImplicitSubscription(user))
+		}
 	}
 	return names
 }

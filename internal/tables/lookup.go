@@ -6,15 +6,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/events"
 )
 
 // lookup finds rows of one table.
 type lookup struct {
 	step  loadStep
 	where string
-	by    []NameKind                          // the kinds of the names by which the rows are found; they are $1, $2, …
-	args  func(*projections.State) [][]string // if not nil, these are $1, $2, …
+	by    []NameKind               // the kinds of the names by which the rows are found; they are $1, $2, …
+	args  func(loading) [][]string // if not nil, these are $1, $2, …
 }
 
 // loadStep orders the lookups: the rows that one step finds have the names for the next.
@@ -22,11 +22,12 @@ type loadStep int
 
 const (
 	stepEvents        loadStep = iota // payments that the events name
-	stepMerged                        // the payments that those were merged into
 	stepSubscriptions                 // subscriptions and their unclaimed payments
-	stepAllPayments                   // all payments of subscriptions that can change them
+	stepLaterPayments                 // the payments of subscriptions that say something else of them
+	stepPeriods                       // the other payments of the periods of all these
 	stepUsers                         // the rows of the users; reversals and ledger lines of the payments
 	stepLicenses                      // all pro payments of users whose licence can change
+	stepLicensed                      // the subscriptions with which these licences end
 	loadSteps
 )
 
@@ -34,16 +35,17 @@ const (
 type loading struct {
 	*Loader
 	step   loadStep
-	names  func(NameKind) []string // those to look for
-	wanted wantedNames             // gets the names of linked rows, for the next steps
-	batch  *pgx.Batch              // gets the queries
+	wanted wantedNames // gets the names of linked rows, for the next steps
+	batch  *pgx.Batch  // gets the queries
+	events []events.Event
+	lists  map[NameKind][]string // see names
 }
 
 // find returns the arguments of a query for the rows, or none if there is no name.
 func (k lookup) find(l loading) (args []any) {
 	var lists [][]string
 	if k.args != nil {
-		lists = k.args(l.State)
+		lists = k.args(l)
 	} else {
 		for _, kind := range k.by {
 			lists = append(lists, l.names(kind))
@@ -56,17 +58,6 @@ func (k lookup) find(l loading) (args []any) {
 		args = append(args, Texts(list))
 	}
 	return args
-}
-
-// inCache returns the names that the rows have in the row cache.
-func (k lookup) inCache(l loading) Set {
-	names := Set{}
-	for _, kind := range k.by {
-		for _, name := range l.names(kind) {
-			names.Add(kind.InCache(name))
-		}
-	}
-	return names
 }
 
 // wantedNames are the names by which rows are looked for, by kind.
@@ -89,11 +80,6 @@ func (s Set) Add(texts ...string) {
 			s[text] = struct{}{}
 		}
 	}
-}
-
-func (s Set) has(text string) bool {
-	_, has := s[text]
-	return has
 }
 
 // List returns the texts, sorted.

@@ -12,18 +12,17 @@ var proLicenseDDL string
 // Licenses has the licence of each user.
 var Licenses = &Table[projections.ProLicense]{
 	Definition: Definition{
-		Name: "pro_license", DDL: proLicenseDDL, Key: OfUser, NameColumns: []string{"user_id"},
+		Name: "pro_license", DDL: proLicenseDDL, Key: OfUser,
 		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},
-	rows:  func(s *projections.State) stateRows[projections.ProLicense] { return &s.Licenses },
-	put:   (*projections.State).LoadLicense,
-	names: func(r *projections.ProLicense) RowNames { return RowNames{r.UserID} },
+	rows: func(s *projections.State) stateRows[projections.ProLicense] { return &s.Licenses },
+	put:  (*projections.State).LoadLicense,
 	// An active licence needs no payments to be loaded with it. A revoked licence does: its payment
 	// may be of another user or kind now.
 	links: func(r *projections.ProLicense) Links {
 		if r.RevokedAt.IsZero() {
-			return Links{}
+			return nil
 		}
 		return Links{{OfLicensed, r.UserID}}
 	},

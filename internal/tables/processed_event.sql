@@ -11,6 +11,7 @@ create table processed_event (
   outcome             text not null
                       check (outcome in ('applied', 'duplicate_payment', 'stale', 'ignored', 'rejected')),
   reason              text,
+  note                text,
   occurred_at         timestamptz not null,
   received_at         timestamptz not null,
   check (outcome = 'ignored' and reason = 'unpaid' or (reason is not null) = (outcome = 'rejected'))

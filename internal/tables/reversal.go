@@ -12,9 +12,8 @@ var reversalDDL string
 // Reversals has every refund and dispute.
 var Reversals = &Table[projections.Reversal]{
 	Definition: Definition{
-		Name: "reversal", DDL: reversalDDL, Key: OfEvent, SortColumn: "provider_payment_id", InsertOnly: true,
-		NameColumns: []string{"provider_payment_id"},
-		lookups:     []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
+		Name: "reversal", DDL: reversalDDL, Key: OfEvent, InsertOnly: true,
+		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
 			primary("event_id"),
 			plain("payment", "(provider_payment_id)"),
@@ -23,6 +22,5 @@ var Reversals = &Table[projections.Reversal]{
 	rows: func(s *projections.State) stateRows[projections.Reversal] {
 		return insertOnlyRows[projections.Reversal]{s.Reversals.Rows, s.Reversals.Inserted()}
 	},
-	put:   (*projections.State).LoadReversal,
-	names: func(r *projections.Reversal) RowNames { return RowNames{r.ProviderPaymentID} },
+	put: (*projections.State).LoadReversal,
 }

@@ -28,6 +28,16 @@ func (t *Table[R]) insert(batch *pgx.Batch, rows []R) {
 		t.Name, ColumnNames(columns), unnest(columns)), arrays(columns, rows)...)
 }
 
+// remove queues one statement that deletes all rows, found by their keys.
+func (t *Table[R]) remove(batch *pgx.Batch, rows []R) {
+	if len(rows) == 0 {
+		return
+	}
+	columns := keyColumns(t.Columns())
+	batch.Queue(fmt.Sprintf("delete from %s t using %s as n(%s) where %s", t.Name, unnest(columns), ColumnNames(columns), sameKey(columns)),
+		arrays(columns, rows)...)
+}
+
 // update queues one statement that overwrites all rows, found by their keys.
 func (t *Table[R]) update(batch *pgx.Batch, rows []R) {
 	if len(rows) == 0 {
@@ -62,13 +72,13 @@ func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
 		values, described := row.RawValues(), row.FieldDescriptions()
 		buffer = buffer[:0]
 		for i, value := range values {
-			if columns[i].kind == kindText {
+			if columns[i].kind == kindText && value != nil {
 				buffer = append(buffer, value...)
 			}
 		}
 		texts := string(buffer)
 		for i, value := range values {
-			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // a text is the same in both formats
+			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText && columns[i].kind != kindFacts { // they are the same in both formats
 				return out, fmt.Errorf("column %s comes in the text format", columns[i].Name)
 			}
 			if value == nil {
@@ -78,7 +88,9 @@ func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
 			if columns[i].kind == kindText {
 				text, texts = texts[:len(value)], texts[len(value):]
 			}
-			columns[i].set(unsafe.Pointer(&out), value, text)
+			if err := columns[i].set(unsafe.Pointer(&out), value, text); err != nil {
+				return out, err
+			}
 		}
 		return out, nil
 	}

@@ -2,9 +2,8 @@ package tables
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -13,84 +12,41 @@ import (
 	"github.com/payfold/payfold/internal/testenv"
 )
 
-// withCredits connects to a database with an empty table credits.
-func withCredits(t *testing.T) (context.Context, *pgx.Conn) {
-	t.Helper()
+// One batch of live events removes, changes and inserts rows of one table. An order moves from one payment to another,
+// which is new or not, in any order of the rows.
+func TestABatchChangesRowsThatShareAName(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	db, err := pgx.Connect(ctx, testenv.Database(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(ctx)) })
 	RegisterArrays(db.TypeMap())
-	_, err = db.Exec(ctx, "create schema portal; "+Credits.DDL)
+	_, err = db.Exec(ctx, "create schema portal; "+Payments.DDL)
 	require.NoError(t, err)
-	return ctx, db
-}
-
-func TestAnyNumberOfRowsIsUpdated(t *testing.T) {
-	t.Parallel()
-	ctx, db := withCredits(t)
-	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
-		written := changes[projections.Credits]{table: Credits}
-		for i := range count {
-			user := fmt.Sprint("u_", i)
-			written.inserted = append(written.inserted, projections.Credits{UserID: user, StreamSeq: 1})
-			written.updated = append(written.updated, projections.Credits{UserID: user, Balance: int64(i), Granted: int64(i), StreamSeq: 2})
-		}
-		err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "truncate credits"); err != nil {
-				return err
-			}
-			return written.Copy(ctx, tx)
-		})
-		require.NoError(t, err)
-		var right int
-		require.NoError(t, db.QueryRow(ctx, "select count(*) from credits where user_id = 'u_' || balance and stream_seq = 2").Scan(&right))
-		require.Equal(t, count, right)
-	}
-}
-
-func TestAnyNumberOfRowsIsRemoved(t *testing.T) {
-	t.Parallel()
-	ctx, db := withCredits(t)
-	columns := Credits.Columns()
-	for _, count := range []int{0, 1, maxUpdateRows, 2*maxUpdateRows + 1} {
-		var rows []projections.Credits
-		for i := range count + 2 { // two of them stay
-			rows = append(rows, projections.Credits{UserID: fmt.Sprint("u_", i), StreamSeq: 1})
-		}
-		err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "truncate credits"); err != nil {
-				return err
-			}
-			return CopyIn(ctx, tx, Credits, false, encodeRows(columns, rows))
-		})
-		require.NoError(t, err)
-		at := map[string]Place{}
-		require.NoError(t, Credits.EachPlace(ctx, db, AllPages, "", func(place Place, names RowNames) {
-			at[strings.Clone(names[0])] = place
-		}))
-		require.Len(t, at, len(rows))
-		remove := func(rows []projections.Credits, places func(name string) []Place) error {
-			return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-				return Credits.RemoveRows(ctx, tx, func(yield func(row []byte) bool) {
-					for i := range rows {
-						if !yield(appendRow(nil, columns, &rows[i])) {
-							return
-						}
-					}
-				}, places)
-			})
-		}
-		stay := []string{fmt.Sprint("u_", count), fmt.Sprint("u_", count+1)}
-		both := func(name string) []Place { return []Place{at[name], at[stay[0]]} } // another row has the name, too
-		require.NoError(t, remove(rows[:count], both))
-		left, err := db.Query(ctx, "select user_id from credits order by stream_seq, user_id")
-		require.NoError(t, err)
-		names, err := pgx.CollectRows(left, pgx.RowTo[string])
-		require.NoError(t, err)
-		require.ElementsMatch(t, stay, names)
-		if count > 0 {
-			require.ErrorIs(t, remove(rows, both), errMoved)
+	for _, on := range Payments.indexes {
+		for _, statement := range []string{on("payment_facts").Create, on("payment_facts").Key} {
+			_, err = db.Exec(ctx, statement)
+			require.NoError(t, err)
 		}
 	}
+	payment := func(id, order string) projections.Payment {
+		return projections.Payment{ProviderPaymentID: id, Provider: "creem", OrderID: order, EventID: "e", OccurredAt: time.Unix(1_800_000_000, 0), StreamSeq: 1}
+	}
+	write := func(c changes[projections.Payment]) {
+		batch := &pgx.Batch{}
+		c.table = Payments
+		c.Queue(batch)
+		require.NoError(t, db.SendBatch(ctx, batch).Close())
+	}
+	write(changes[projections.Payment]{inserted: []projections.Payment{payment("a", "o1"), payment("b", ""), payment("c", ""), payment("gone", "")}})
+	write(changes[projections.Payment]{updated: []projections.Payment{payment("b", "o1"), payment("a", "")}})
+	write(changes[projections.Payment]{updated: []projections.Payment{payment("b", ""), payment("a", "o1")}})
+	write(changes[projections.Payment]{
+		removed: []projections.Payment{payment("gone", "")}, updated: []projections.Payment{payment("a", "")}, inserted: []projections.Payment{payment("d", "o1")},
+	})
+	rows, err := db.Query(ctx, "select provider_payment_id || coalesce(order_id, '') from payment_facts order by 1")
+	require.NoError(t, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", "c", "do1"}, names)
 }

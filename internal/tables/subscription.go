@@ -12,11 +12,10 @@ var subscriptionDDL string
 // CurrentSubscriptions has, for each user, the one subscription that a portal shows.
 var CurrentSubscriptions = &Table[projections.Subscription]{
 	Definition: Definition{
-		Name: "subscription", DDL: subscriptionDDL, Key: OfUser, NameColumns: []string{"user_id"},
+		Name: "subscription", DDL: subscriptionDDL, Key: OfUser,
 		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},
-	rows:  func(s *projections.State) stateRows[projections.Subscription] { return &s.Current },
-	put:   func(s *projections.State, r *projections.Subscription) { s.Current.Load(r.UserID, r) },
-	names: func(r *projections.Subscription) RowNames { return RowNames{r.UserID} },
+	rows: func(s *projections.State) stateRows[projections.Subscription] { return &s.Current },
+	put:  func(s *projections.State, r *projections.Subscription) { s.Current.Load(r.UserID, r) },
 }

@@ -6,29 +6,42 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-//go:embed subscription_state.sql
+//go:embed subscription_facts.sql
 var subscriptionStateDDL string
 
-// SubscriptionStates has every subscription, including those whose user is not known yet.
+// SubscriptionStates has every subscription that an event has named, and the facts from which it follows. The view
+// subscription_state shows those that have a status.
 var SubscriptionStates = &Table[projections.SubscriptionState]{
 	Definition: Definition{
-		Name: "subscription_state", DDL: subscriptionStateDDL, Key: OfSubscription,
-		NameColumns: []string{"subscription_id", "user_id"},
+		Name: "subscription_facts", DDL: subscriptionStateDDL, Key: OfSubscription,
 		lookups: []lookup{
 			{step: stepSubscriptions, where: "subscription_id = any($1)", by: []NameKind{OfSubscription}},
+			{step: stepUsers, where: "subscription_id = any($1)", args: otherSubscriptions},
 			// "is not null" lets Postgres use the partial index, also for a long list.
 			{
 				step: stepUsers, by: []NameKind{OfUser},
-				where: "subscription_id in (select subscription_id from subscription_state where user_id is not null and user_id = any($1))",
+				where: "subscription_id in (select subscription_id from subscription_facts where user_id is not null and user_id = any($1))",
 			},
+			{step: stepLicensed, where: "subscription_id = any($1)", args: otherSubscriptions},
 		},
 		indexes: []indexOn{
 			primary("subscription_id"),
 			plain("user", "(user_id) where user_id is not null"),
 		},
 	},
-	rows:  func(s *projections.State) stateRows[projections.SubscriptionState] { return &s.Subscriptions },
-	put:   (*projections.State).LoadSubscription,
-	names: func(r *projections.SubscriptionState) RowNames { return RowNames{r.SubscriptionID, r.UserID} },
-	links: func(r *projections.SubscriptionState) Links { return Links{{OfUser, r.UserID}} },
+	rows: func(s *projections.State) stateRows[projections.SubscriptionState] { return &s.Subscriptions },
+	put:  (*projections.State).LoadSubscription,
+	// A subscription of licences can end them.
+	links: func(r *projections.SubscriptionState) (to Links) {
+		for _, user := range r.Users() {
+			to = append(to, Link{OfUser, user})
+			if r.Kind == projections.KindPro {
+				to = append(to, Link{OfLicensed, user})
+			}
+		}
+		return to
+	},
 }
+
+// otherSubscriptions returns the subscriptions to which rows lead that were loaded after the subscriptions.
+func otherSubscriptions(l loading) [][]string { return [][]string{l.laterNames(OfSubscription)} }

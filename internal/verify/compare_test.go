@@ -76,17 +76,17 @@ func TestEveryBrokenSumIsFound(t *testing.T) {
 	ctx, s := fixture.Tables(t)
 	_, err := live.Apply(ctx, s, fixture.AnyMode, []events.Event{
 		fixture.Event(t, 1, fixture.Pack("e1", "p1", "u1", 10)), fixture.Event(t, 2, fixture.Pack("e2", "p2", "u2", 20)), fixture.Event(t, 3, fixture.Pro("e3", "p3", "u1", "octocat")),
-		// one payment with two names, under each of which it has ledger lines
+		// one payment with two names, under each of which it has ledger lines; those of the order are corrected to nothing
 		fixture.Event(t, 4, `{"id":"e4","eventType":"checkout.completed","object":{"order":{"id":"o4","amount_paid":100},"metadata":{"kind":"one_time","user_id":"u4","credits":50}}}`),
 		fixture.Event(t, 5, `{"id":"e5","eventType":"checkout.completed","object":{"transaction":"t4","metadata":{"kind":"one_time","user_id":"u4","credits":50}}}`),
 		fixture.Event(t, 6, `{"id":"e6","eventType":"refund.created","object":{"refund_amount":10,"transaction":{"id":"t4","order":"o4","amount_paid":100}}}`),
 	}, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 6})
 	require.NoError(t, err)
 	fixture.RequireSound(ctx, t, s, 6)
-	const refund = `insert into credit_ledger select 'r1', 1, user_id, kind, 'refund', -11, provider_payment_id, event_id, line, available_at, null, occurred_at, 4
+	const refund = `insert into credit_ledger select provider_payment_id, 2, user_id, kind, 'refund', -11, line, available_at, null, 'r1', occurred_at, 4
 		from credit_ledger where event_id = 'e1'`
 	const noRefund = "delete from credit_ledger where event_id = 'r1'"
-	const again = `insert into credit_ledger select 'again', line, user_id, kind, entry, delta, provider_payment_id, null, null, available_at, null, occurred_at, 4
+	const again = `insert into credit_ledger select provider_payment_id, 2, user_id, kind, entry, delta, null, available_at, null, 'again', occurred_at, 4
 		from credit_ledger where event_id = 'e1'`
 	for _, c := range []struct {
 		rows               int
@@ -95,17 +95,17 @@ func TestEveryBrokenSumIsFound(t *testing.T) {
 		{1, "a balance is the sum of its ledger", "update credits set balance = 11, granted = 11 where user_id = 'u1'", "update credits set balance = 10, granted = 10 where user_id = 'u1'"},
 		{1, "a balance is the sum of its ledger", refund, noRefund},
 		{1, "a payment has granted its credits, once", again, "delete from credit_ledger where event_id = 'again'"},
-		{1, "a ledger line is of a payment of its user", "update payment set user_id = 'u3' where provider_payment_id = 'p1'", "update payment set user_id = 'u1' where provider_payment_id = 'p1'"},
-		{1, "a ledger line is of a payment of its user", "update payment set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
-		{0, "a payment has granted its credits, once", "update payment set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
-		{4, "a ledger line is of a payment of its user", "update payment set user_id = 'u3' where provider_payment_id = 't4'", "update payment set user_id = 'u4' where provider_payment_id = 't4'"},
-		{0, "a ledger line is of a payment of its user", "update payment set user_id = null, buyer = 'u1' where provider_payment_id = 'p1'", "update payment set user_id = 'u1', buyer = null where provider_payment_id = 'p1'"},
-		{1, "a payment has granted its credits, once", "update payment set credits = 11 where provider_payment_id = 'p1'", "update payment set credits = 10 where provider_payment_id = 'p1'"},
-		{1, "a payment has granted its credits, once", "update payment set credits = null where provider_payment_id = 'p1'", "update payment set credits = 10 where provider_payment_id = 'p1'"},
-		{1, "a payment has granted its credits, once", "update payment set user_id = 'u3', other_user_id = 'u1' where provider_payment_id = 'p1'", "update payment set user_id = 'u1', other_user_id = null where provider_payment_id = 'p1'"},
+		{1, "a ledger line is of a payment of its user", "update payment_facts set user_id = 'u3' where provider_payment_id = 'p1'", "update payment_facts set user_id = 'u1' where provider_payment_id = 'p1'"},
+		{1, "a ledger line is of a payment of its user", "update payment_facts set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment_facts set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
+		{0, "a payment has granted its credits, once", "update payment_facts set provider_payment_id = 'p4' where provider_payment_id = 'p1'", "update payment_facts set provider_payment_id = 'p1' where provider_payment_id = 'p4'"},
+		{1, "a ledger line is of a payment of its user", "update payment_facts set user_id = 'u3' where provider_payment_id = 't4'", "update payment_facts set user_id = 'u4' where provider_payment_id = 't4'"},
+		{1, "a ledger line is of a payment of its user", "update payment_facts set user_id = null where provider_payment_id = 'p1'", "update payment_facts set user_id = 'u1' where provider_payment_id = 'p1'"},
+		{1, "a payment has granted its credits, once", "update payment_facts set credits = 11 where provider_payment_id = 'p1'", "update payment_facts set credits = 10 where provider_payment_id = 'p1'"},
+		{1, "a payment has granted its credits, once", "update payment_facts set credits = null where provider_payment_id = 'p1'", "update payment_facts set credits = 10 where provider_payment_id = 'p1'"},
+		{1, "a payment has granted its credits, once", "update payment_facts set user_id = 'u3' where provider_payment_id = 'p1'", "update payment_facts set user_id = 'u1' where provider_payment_id = 'p1'"},
 		{1, "a payment is reversed at most once over, and wholly where it says so", refund, noRefund},
-		{1, "a payment is reversed at most once over, and wholly where it says so", "update payment set reversed_at = now() where provider_payment_id = 'p1'", "update payment set reversed_at = null"},
-		{1, "a licence is active while a pro payment is not reversed", "update payment set reversed_at = now() where provider_payment_id = 'p3'", "update payment set reversed_at = null"},
+		{1, "a payment is reversed at most once over, and wholly where it says so", "update payment_facts set reversed_at = now() where provider_payment_id = 'p1'", "update payment_facts set reversed_at = null"},
+		{1, "a licence is active while a pro payment is not reversed", "update payment_facts set reversed_at = now() where provider_payment_id = 'p3'", "update payment_facts set reversed_at = null"},
 	} {
 		_, err := s.Pool().Exec(ctx, c.wrong)
 		require.NoError(t, err)

@@ -92,7 +92,7 @@ func TestAnEventThatIsRefusedAtTheCommitStaysQuarantined(t *testing.T) {
 func TestARetryThatDiesHasChangedNothing(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]string{
-		"rows are removed": "before delete on portal.payment", "rows are written": "before insert on portal.credit_ledger",
+		"rows are removed": "before delete on portal.payment_facts", "rows are written": "before insert on portal.credit_ledger",
 		"it is released": "before delete on payfold.quarantined_event", "all is written": "after update on payfold.schema_state",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestOutOfOrderEventsAreToldApartAndSettled(t *testing.T) {
 			require.Equal(t, 1, verdict.Differences, "the row of another customer is a difference")
 			v.execute(ctx, t, "update portal.credits set balance = balance - 1, granted = granted - 1 where user_id = (select min(user_id) from portal.credits where user_id like 'user_%')")
 
-			rowsOfOthers := "select coalesce(sum(xmin::text::bigint), 0) from portal.payment where user_id like 'user_%'"
+			rowsOfOthers := "select coalesce(sum(xmin::text::bigint), 0) from portal.payment_facts where user_id like 'user_%'"
 			before := v.Number(ctx, t, rowsOfOthers)
 			settled, err := v.settle(ctx)
 			require.NoError(t, err)

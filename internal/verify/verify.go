@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -99,9 +100,10 @@ func (v *Verify) verify(ctx context.Context) (Verdict, error) {
 
 // dropScratch drops the folded tables. If ctx has ended, it has CleanUpTimeout to do so.
 func (v *Verify) dropScratch(ctx context.Context) {
-	ctx, stop := rebuild.WithGrace(ctx, store.CleanUpTimeout)
-	defer stop()
-	_ = v.scratch.DropLocked(ctx)
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(store.CleanUpTimeout, cancel) })()
+	_ = v.scratch.DropLocked(work)
 }
 
 // compare folds the log and compares the tables with the fold. A goroutine of work checks the sums

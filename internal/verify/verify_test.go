@@ -172,7 +172,7 @@ func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
 	rebuild := rebuild.Rebuild{Log: v.log, Store: v.scratch, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}}
 	require.NoError(t, rebuild.Run(ctx, info.Last))
 	for _, table := range []string{
-		"processed_event", "duplicate_event", "credit_ledger", "reversal", "payment", "subscription_state", "subscription", "credits", "pro_license",
+		"processed_event", "duplicate_event", "credit_ledger", "reversal", "payment_facts", "subscription_facts", "subscription", "credits", "pro_license",
 	} {
 		t.Run(table, func(t *testing.T) {
 			rows, err := v.DB.Query(ctx, `select column_name::text, data_type::text from information_schema.columns

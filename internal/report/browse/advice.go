@@ -21,7 +21,8 @@ var adviceByReason = map[projections.Reason]string{
 	projections.MissingUser: "Look up the payment in the provider's dashboard and find your user. Repair the checkout so that its metadata has user_id, or there will be more." +
 		sendWhatIsMissing + " Do not guess the user: the first one keeps the payment.",
 	projections.MissingPaymentID: "Look at the body of one of the events, and whether the provider has a payment for it. If there is none, nothing is to be done." + sendWhatIsMissing,
-	projections.UnknownProduct:   "Put the product into the catalogue" + thenRebuild,
+	projections.UnknownProduct: "Put the product into the catalogue under the provider's id, which each event's page names" + thenRebuild +
+		" What the shop sells and what grants nothing, such as a donation, gets {kind: none}.",
 	projections.KindMismatch: "Compare the kind in the metadata with that of the product in the catalogue. If the catalogue is wrong, correct it" + thenRebuild +
 		" If the checkout is wrong, repair it. If a buyer has edited the metadata, nothing is to be done." + sendWhatIsMissing,
 	projections.MissingCredits: "Put the product with its credits into the catalogue" + thenRebuild + " Without a catalogue, put credits into the metadata of the checkout." + sendWhatIsMissing,

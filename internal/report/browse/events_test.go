@@ -50,11 +50,11 @@ func TestEventsAreFilteredAndExplained(t *testing.T) {
 	}
 	rejected, err := Events(ctx, s, Filter{Reason: "payment_conflict"}, 1)
 	require.NoError(t, err)
-	require.Contains(t, rejected.Items[0].Why, "claimed it for user u1")
+	require.Contains(t, rejected.Items[0].Why, "names user u1: payment")
 	text, err := json.Marshal(rejected)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"items":[{"event_id":"e6","stream_seq":6,`)
-	require.Contains(t, string(text), `"why":"Its payment had been claimed`)
+	require.Contains(t, string(text), `"why":"It names another user`)
 }
 
 func TestNewEventsDoNotDisturbThePages(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 type PaymentAnswer struct {
 	Moment
 	Names       []string                             `json:"names"`   // under which events may name the payment
-	Payment     explain.Row[*projections.Payment]    `json:"payment"` // null if only events without effect name it
+	Payment     explain.PaymentRow                   `json:"payment"` // null if only events without effect name it
 	Events      explain.Part[explain.WithWhy]        `json:"events"`  // also those that were rejected
 	Ledger      explain.Lines                        `json:"credit_ledger"`
 	Reversals   explain.Part[projections.Reversal]   `json:"reversals"`

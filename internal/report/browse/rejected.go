@@ -32,6 +32,8 @@ type RejectedGroup struct {
 	Events  int64             `json:"events"`
 	Oldest  explain.WithWhy   `json:"oldest"`
 	Newest  []explain.WithWhy `json:"newest"` // some, the newest first
+	// Products has the provider's ids of the products that the catalogue does not have, of the newest events.
+	Products []string `json:"products,omitempty"`
 }
 
 // Rejected groups all rejected events. See Totals for the times when they are not counted yet.
@@ -74,7 +76,11 @@ func rejectedGroups(ctx context.Context, tx pgx.Tx, counts map[group]groupCount)
 			Events: count.events, Oldest: bySeq[count.oldest],
 		}
 		for _, seq := range count.newest {
-			g.Newest = append(g.Newest, bySeq[seq])
+			e := bySeq[seq]
+			g.Newest = append(g.Newest, e)
+			if e.Product != "" && !slices.Contains(g.Products, e.Product) {
+				g.Products = append(g.Products, e.Product)
+			}
 		}
 		g.Advice = advice(of.reason, len(g.Newest) > 0 && g.Newest[0].IsReversal())
 		groups = append(groups, g)

@@ -58,11 +58,11 @@ func TestTotalsAreExactThroughAPromotionUnderLoad(t *testing.T) {
 func TestRejectedEventsAreThoseThatSettleLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
-	claim := func(id, user string) string {
-		return fmt.Sprintf(`{"id":%q,"eventType":"checkout.completed","object":{"provider_payment_id":"t1","customer":"c_%[2]s",
-			"metadata":{"kind":"one_time","user_id":%[2]q,"credits":1}}}`, id, user)
+	claim := func(id, user string, at int) string {
+		return fmt.Sprintf(`{"created_at":%[3]d,"id":%[1]q,"eventType":"checkout.completed","object":{"provider_payment_id":"t1","customer":"c_%[2]s",
+			"metadata":{"kind":"one_time","user_id":%[2]q,"credits":1}}}`, id, user, at)
 	}
-	w.Log.Deliver(t, claim("first", "u1"), claim("second", "u2"))
+	w.Log.Deliver(t, claim("first", "u1", 1767348060000), claim("second", "u2", 1767348000000))
 	log, tables := w.Log.Reader(t), w.Open(ctx, t, store.LiveSchema)
 	info, err := w.Log.Info(ctx)
 	require.NoError(t, err)
@@ -88,12 +88,14 @@ func TestRejectedEventsAreThoseThatSettleLeaves(t *testing.T) {
 	rejected := func() []string {
 		got, err := c.Rejected(ctx, tables)
 		require.NoError(t, err)
-		require.Len(t, got.Groups, 1)
+		if len(got.Groups) == 0 {
+			return nil
+		}
 		return ids(got.Groups[0].Newest)
 	}
 	require.Equal(t, []string{"first"}, rejected())
 	settled, err := (&verify.Settle{Log: log, Tables: tables, Rules: fixture.AnyMode}).Run(ctx)
 	require.NoError(t, err)
 	require.Positive(t, settled.OutOfOrder)
-	require.Equal(t, []string{"second"}, rejected())
+	require.Empty(t, rejected(), "by the provider's time the second event is the older one, so it decides whose payment it is")
 }

@@ -3,12 +3,12 @@
 -- in the index
 with named as (
   select provider_payment_id, provider_payment_id as name, amount, currency, kind
-  from payment
+  from payment_facts
   where refunded_amount is not null
   union all
-  select provider_payment_id, merged_id, amount, currency, kind
-  from payment
-  where refunded_amount is not null and merged_id is not null
+  select provider_payment_id, order_id, amount, currency, kind
+  from payment_facts
+  where refunded_amount is not null and order_id <> provider_payment_id
 )
 select p.provider_payment_id, p.amount, coalesce(p.currency, ''), coalesce(p.kind, ''), r.event_id, r.reversal_id, r.status, r.amount, r.total, r.paid, r.occurred_at
 from named p

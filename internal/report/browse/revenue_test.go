@@ -119,8 +119,8 @@ func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
 	const day = 24 * time.Hour
 	today := time.Now().UTC().Truncate(day)
 	for i := range 5 {
-		_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, provider, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
-			values ($1, 'provider', 'pro', 100, 'EUR', 'e', now(), 1, false, $2, 16)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
+		_, err := s.Pool().Exec(ctx, `insert into payment_facts (provider_payment_id, provider, kind, amount, currency, event_id, occurred_at, stream_seq, paid, known, lasts, reversed_seq)
+			values ($1, 'provider', 'pro', 100, 'EUR', 'e', $2, 1, true, true, false, 0)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
 		require.NoError(t, err)
 	}
 	c := counter(ctx, t)
@@ -135,7 +135,7 @@ func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
 	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: SumOf(100), Net: SumOf(100)}, got.Days[0])
 	require.Empty(t, got.Fault)
 
-	_, err := s.Pool().Exec(ctx, "delete from payment")
+	_, err := s.Pool().Exec(ctx, "delete from payment_facts")
 	require.NoError(t, err)
 	again, err := c.Revenue(ctx, s, 100)
 	require.NoError(t, err)
@@ -164,10 +164,10 @@ func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
 func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.Pool().Exec(ctx, "alter table payment rename column ranks to rank")
+	_, err := s.Pool().Exec(ctx, "alter table payment_facts rename column known to sold")
 	require.NoError(t, err)
 	fault := revenueFault(ctx, t, s)
-	require.Contains(t, fault, `column "ranks" does not exist`)
+	require.Contains(t, fault, `column "known" does not exist`)
 	require.NotContains(t, fault, "4s")
 }
 
@@ -177,7 +177,7 @@ func TestRevenueOfTooManyPaymentsCannotBeAddedUp(t *testing.T) {
 	tx, err := s.Pool().Begin(ctx)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, tx.Rollback(ctx)) }()
-	_, err = tx.Exec(ctx, "lock table payment")
+	_, err = tx.Exec(ctx, "lock table payment_facts")
 	require.NoError(t, err)
 	require.Equal(t, "it takes longer than 4s; use projector rebuild --with revenue_daily", revenueFault(ctx, t, s))
 }
@@ -198,8 +198,8 @@ func revenueFault(ctx context.Context, t *testing.T, s *store.Store) (fault stri
 func TestRevenueBeyond64BitsIsExact(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	_, err := s.Pool().Exec(ctx, `insert into payment (provider_payment_id, provider, kind, amount, currency, event_id, occurred_at, stream_seq, first_of_order, first_at, ranks)
-		select 'p' || i, 'provider', 'pro', 9223372036854775807, 'IRR', 'e', now(), i, false, '2021-01-01', 16 from generate_series(1, 3) i`)
+	_, err := s.Pool().Exec(ctx, `insert into payment_facts (provider_payment_id, provider, kind, amount, currency, event_id, occurred_at, stream_seq, paid, known, lasts, reversed_seq)
+		select 'p' || i, 'provider', 'pro', 9223372036854775807, 'IRR', 'e', '2021-01-01', i, true, true, false, 0 from generate_series(1, 3) i`)
 	require.NoError(t, err)
 	days := revenueOf(ctx, t, s)
 	require.Len(t, days, 1)

@@ -46,7 +46,7 @@ func (a *SubscriptionAnswer) read(ctx context.Context, tx pgx.Tx, limit int) err
 	if err := a.readState(ctx, tx); err != nil {
 		return err
 	}
-	events, payments, of := "subscription_id = $1", "subscription_id = $1", a.ID
+	events, payments, of := "subscription_id = $1", "subscription_id = $1 and paid", a.ID
 	if user, implicit := strings.CutPrefix(a.ID, projections.ImplicitSubscription("")); implicit {
 		events, payments, of = implicitEvents, implicitPayments, user
 	}

@@ -25,7 +25,7 @@ type Event struct {
 	Reversals    Part[projections.Reversal]     // of that payment, in the order of the log
 	Credits      *projections.Credits           // of its user
 	Subscription *projections.SubscriptionState // the subscription that the event is about
-	Shown        *projections.Subscription      // the subscription that the user is shown
+	Shown        *projections.Subscription      // the subscription that its user is shown
 	License      *projections.ProLicense        // of its user, if the event is about a licence
 	OutOfOrder   []status.OutOfOrder            // those that involve the event or a duplicate
 	Quarantined  *status.Quarantined
@@ -90,7 +90,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Why         string                           `json:"why"`
 		Duplicates  []Duplicate                      `json:"duplicate_events"`
 		Earlier     int64                            `json:"earlier_duplicate_events"`
-		Payment     row                              `json:"payment"`
+		Payment     PaymentRow                       `json:"payment"`
 		Others      Part[projections.ProcessedEvent] `json:"other_events_of_payment"`
 		Ledger      Lines                            `json:"credit_ledger"`
 		Reversals   []any                            `json:"reversals"`
@@ -104,7 +104,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	}{
 		row{e.Event.ProcessedEvent},
 		e.Event.Why, e.Duplicates.Items, e.Duplicates.Earlier,
-		row{e.Payment},
+		PaymentRow{e.Payment},
 		withoutWhy(e.Others), e.Ledger, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
 		row{e.Credits},
 		row{e.Subscription},

@@ -113,10 +113,8 @@ func (e *Event) readPayment(ctx context.Context, tx pgx.Tx, limit int) (others P
 		if err != nil {
 			return others, err
 		}
-		if p.UserID != "" {
-			if e.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
-				return others, err
-			}
+		if e.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
+			return others, err
 		}
 	}
 	return Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2", NewestEvents, limit, names, id)
@@ -134,10 +132,12 @@ func (e *Event) readUser(ctx context.Context, tx pgx.Tx) (err error) {
 		if e.Subscription, err = tables.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", subscription); err != nil {
 			return err
 		}
-		if user == "" && e.Subscription != nil {
-			user = e.Subscription.UserID
+		of := user
+		if e.Subscription != nil && e.Subscription.UserID != "" { // an event may name somebody else
+			of = e.Subscription.UserID
 		}
-		if e.Shown, err = tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", user); err != nil {
+		user = cmp.Or(user, of)
+		if e.Shown, err = tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", of); err != nil {
 			return err
 		}
 	}
@@ -161,18 +161,14 @@ func PaymentNamed(ctx context.Context, tx pgx.Tx, name string) (*projections.Pay
 	return &found[max(byKey, 0)], nil
 }
 
-// PaymentNames lists the names that events and reversals may have for the payment. Some may be
+// PaymentNames lists the names that events, reversals and ledger lines may have for the payment. Some may be
 // empty.
 func PaymentNames(p projections.Payment) []string {
-	names := []string{p.ProviderPaymentID, p.TransactionID}
-	if p.FirstOfOrder || p.MergedID != "" {
-		names = append(names, p.OrderID, p.MergedID)
-	}
-	return names
+	return []string{p.ProviderPaymentID, p.TransactionID, p.OrderID}
 }
 
-// LedgerOfPayment reads the newest ledger lines of a payment, of both users if it had two.
+// LedgerOfPayment reads the newest ledger lines of a payment. Those under its order were corrected to nothing when both
+// names turned out to be one payment.
 func LedgerOfPayment(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (Lines, error) {
-	return newestLines(ctx, tx, "user_id = any($1) and provider_payment_id = any($2)", limit,
-		[]string{p.UserID, p.OtherUserID}, []string{p.ProviderPaymentID, p.MergedID})
+	return newestLines(ctx, tx, "provider_payment_id = any($1)", limit, PaymentNames(p))
 }

@@ -16,7 +16,7 @@ func (e Event) text(p *page.Page) {
 	p.Section("ARRIVED")
 	p.Fields("seq", digits(event.StreamSeq), "type", page.Name(event.EventType), "received", at(event.ReceivedAt),
 		"provider's time", at(event.OccurredAt), "kind", page.Name(event.Kind), "user", page.Name(event.UserID),
-		"subscription", page.Name(event.SubscriptionID), "payment", page.Name(event.ProviderPaymentID))
+		"subscription", page.Name(event.SubscriptionID), "payment", page.Name(event.ProviderPaymentID), "unknown product", page.Name(event.Product))
 	e.duplicatesText(p)
 	if e.Payment != nil {
 		paymentText(p, *e.Payment)

@@ -11,13 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/store"
-	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/golden"
 	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
-func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
+func TestMain(m *testing.M) { os.Exit(fixture.RunProperties(m)) }
 
 // unbounded is a limit that is higher than the length of any list here, and a number of events that is
 // higher than that of any log here.

@@ -56,7 +56,7 @@ func Newest[R any](ctx context.Context, tx pgx.Tx, table *tables.Table[R], where
 
 // newestLines reads the newest lines of the ledger that the condition where selects.
 func newestLines(ctx context.Context, tx pgx.Tx, where string, limit int, args ...any) (out Lines, err error) {
-	out.Part, err = Newest(ctx, tx, tables.LedgerLines, where, "stream_seq desc, event_id desc, line desc", limit, args...)
+	out.Part, err = Newest(ctx, tx, tables.LedgerLines, where, "stream_seq desc, event_id desc, provider_payment_id desc, line desc", limit, args...)
 	if err != nil {
 		return out, err
 	}

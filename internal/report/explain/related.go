@@ -1,57 +1,57 @@
 package explain
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/tables"
 )
 
 // related has the rows that some events refer to.
 type related struct {
-	Payments      map[string]projections.Payment           // by each of their ids
+	Payments      map[string]projections.Payment           // by each of their names
 	Subscriptions map[string]projections.SubscriptionState // by id
 	Reversals     map[string]projections.Reversal          // by the id of their event
+	Decides       map[string]projections.Reversal          // the event that decides the status of the same reversal, by event id
 	Wrote         map[string]int64                         // sum of an event's ledger lines without corrections, by event id
 	Corrected     map[string]correction                    // by event id
 	Undone        map[string]correction                    // what corrections did to the grants that the event wrote or reversed, by event id
+	Waited        map[string][]string                      // payments that waited for the user whom the event names, by event id
 }
 
 // correction sums an event's ledger lines of entry correction.
 type correction struct{ Undone, GivenBack int64 }
 
-// readRelated reads the rows in five statements for any number of events.
-func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedEvent) (related, error) {
-	out := related{
+func newRelated() related {
+	return related{
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
-		Reversals: map[string]projections.Reversal{}, Wrote: map[string]int64{}, Corrected: map[string]correction{},
-		Undone: map[string]correction{},
+		Reversals: map[string]projections.Reversal{}, Decides: map[string]projections.Reversal{}, Wrote: map[string]int64{},
+		Corrected: map[string]correction{}, Undone: map[string]correction{}, Waited: map[string][]string{},
 	}
+}
+
+// readRelated reads the rows in a fixed number of statements for any number of events.
+func readRelated(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) (related, error) {
+	out := newRelated()
 	ids, payments, subscriptions := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, e := range events {
+	for _, e := range list {
 		ids[e.EventID], payments[e.ProviderPaymentID], subscriptions[e.Subscription()] = true, true, true
 	}
 	found, err := tables.PaymentsNamed(ctx, tx, slices.Collect(maps.Keys(payments)))
 	if err != nil {
 		return out, err
 	}
+	out.addPayments(found)
 	for _, p := range found {
-		if p.FirstOfOrder || p.MergedID != "" {
-			out.Payments[p.OrderID] = p
-		}
 		subscriptions[p.SubscriptionID] = true
-	}
-	for _, p := range found {
-		if p.TransactionID != "" {
-			out.Payments[p.TransactionID] = p
-		}
-		out.Payments[p.ProviderPaymentID] = p
 	}
 	states, err := tables.SubscriptionStates.Rows(ctx, tx, "where subscription_id = any($1)", slices.Collect(maps.Keys(subscriptions)))
 	if err != nil {
@@ -60,59 +60,145 @@ func readRelated(ctx context.Context, tx pgx.Tx, events []projections.ProcessedE
 	for _, state := range states {
 		out.Subscriptions[state.SubscriptionID] = state
 	}
-	reversals, err := tables.Reversals.Rows(ctx, tx, "where event_id = any($1)", slices.Collect(maps.Keys(ids)))
-	if err != nil {
+	if err := out.readReversals(ctx, tx, list); err != nil {
 		return out, err
 	}
-	for _, r := range reversals {
-		out.Reversals[r.EventID] = r
+	if err := out.readWaited(ctx, tx, list); err != nil {
+		return out, err
 	}
-	rows, _ := tx.Query(ctx, `select event_id, coalesce(sum(delta) filter (where entry <> 'correction'), 0)::bigint,
-		coalesce(-sum(delta) filter (where entry = 'correction' and delta < 0), 0)::bigint,
-		coalesce(sum(delta) filter (where entry = 'correction' and delta > 0), 0)::bigint
-		from credit_ledger where event_id = any($1) group by 1`, slices.Collect(maps.Keys(ids))) // ForEachRow returns its error
-	var id string
-	var sum int64
-	var sums correction
-	_, err = pgx.ForEachRow(rows, []any{&id, &sum, &sums.Undone, &sums.GivenBack}, func() error {
-		out.Wrote[id], out.Corrected[id] = sum, sums
-		return nil
-	})
-	if err != nil {
-		return out, fmt.Errorf("sum the ledger lines: %w", err)
-	}
-	return out, readUndone(ctx, tx, slices.Collect(maps.Keys(out.Wrote)), out.Undone)
+	return out, out.readSums(ctx, tx, slices.Collect(maps.Keys(ids)))
 }
 
-// readUndone sums the corrections of the grants that each event wrote, and of the reversals of the grants
-// that it reversed.
-func readUndone(ctx context.Context, tx pgx.Tx, events []string, undone map[string]correction) error {
-	rows, _ := tx.Query(ctx, `select g.event_id, coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint,
-		coalesce(sum(c.delta) filter (where c.delta > 0 and not g.granted), 0)::bigint
-		from (
-			select distinct event_id, user_id, provider_payment_id, entry = 'grant' as granted,
-				coalesce(reverses_event_id, event_id) as grant_id, coalesce(reverses_line, line) as grant_line
-			from credit_ledger where event_id = any($1) and entry <> 'correction'
-		) as g
-		join credit_ledger c on c.user_id = g.user_id and c.provider_payment_id = g.provider_payment_id
-			and c.reverses_event_id = g.grant_id and c.reverses_line = g.grant_line and c.entry = 'correction'
-		group by 1`, events) // ForEachRow returns its error
+// addPayments lists the payments under their names. A transaction has priority over an order.
+func (r related) addPayments(found []projections.Payment) {
+	for _, p := range found {
+		if p.OrderID != "" {
+			r.Payments[p.OrderID] = p
+		}
+	}
+	for _, p := range found {
+		if p.TransactionID != "" {
+			r.Payments[p.TransactionID] = p
+		}
+		r.Payments[p.ProviderPaymentID] = p
+	}
+}
+
+// readReversals reads the reversals of the events, and the other events of the same reversals.
+func (r related) readReversals(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) error {
+	var names []string
+	for _, e := range list {
+		if e.IsReversal() {
+			names = append(append(names, e.ProviderPaymentID), PaymentNames(r.Payments[e.ProviderPaymentID])...)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	reversals, err := tables.Reversals.Rows(ctx, tx, "where provider_payment_id = any($1)", names)
+	r.addReversals(reversals)
+	return err
+}
+
+// addReversals adds all events of the reversals of some payments.
+func (r related) addReversals(all []projections.Reversal) {
+	newest := map[string]projections.Reversal{}
+	for _, one := range all {
+		r.Reversals[one.EventID] = one
+		if decides, known := newest[one.ReversalID]; !known || decidesAfter(one, decides) {
+			newest[one.ReversalID] = one
+		}
+	}
+	for _, one := range all {
+		r.Decides[one.EventID] = newest[one.ReversalID]
+	}
+}
+
+// decidesAfter orders two events of one reversal, as the rules do: the provider's time, then how far the reversal is, then
+// the id.
+func decidesAfter(a, b projections.Reversal) bool {
+	order := []string{string(events.Pending), string(events.Succeeded), string(events.Failed)}
+	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status)),
+		cmp.Compare(a.EventID, b.EventID)) > 0
+}
+
+// maxWaiting bounds the payments of one subscription among which those are that waited for its user: the first ones.
+const maxWaiting = 20
+
+// readWaited finds the payments that waited for the user whom an event brought.
+func (r related) readWaited(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) error {
+	var brought []string
+	for _, e := range list {
+		if s, known := r.Subscriptions[e.SubscriptionID]; known && bringsUser(e, s) {
+			brought = append(brought, s.SubscriptionID)
+		}
+	}
+	if len(brought) == 0 {
+		return nil
+	}
+	found, err := tables.Payments.Rows(ctx, tx, `where provider_payment_id in (
+		select p.provider_payment_id from unnest($1::text[]) as of(subscription)
+		cross join lateral (
+			select provider_payment_id from payment_facts where subscription_id = of.subscription order by occurred_at limit $2
+		) p
+	) order by stream_seq`, brought, maxWaiting)
+	r.addWaited(list, found)
+	return err
+}
+
+// bringsUser reports whether the event was the first of its subscription to name a user.
+func bringsUser(e projections.ProcessedEvent, s projections.SubscriptionState) bool {
+	said := find(s.Facts, func(f *projections.Fact) bool { return f.EventID == e.EventID && f.User != "" })
+	return said != nil && s.UserID == said.User &&
+		find(s.Facts, func(f *projections.Fact) bool { return f.User != "" && f.Seq < said.Seq }) == nil
+}
+
+// addWaited adds those of the payments that waited for the user whom an event brought.
+func (r related) addWaited(list []projections.ProcessedEvent, payments []projections.Payment) {
+	for _, e := range list {
+		s, known := r.Subscriptions[e.SubscriptionID]
+		if !known || !bringsUser(e, s) {
+			continue
+		}
+		for _, p := range payments {
+			if p.SubscriptionID == s.SubscriptionID && p.UserID == s.UserID && waitedFor(p, e.StreamSeq) {
+				r.Waited[e.EventID] = append(r.Waited[e.EventID], p.ProviderPaymentID)
+			}
+		}
+	}
+}
+
+// waitedFor reports whether the payment had arrived before that sequence, and no event of it had named a user.
+func waitedFor(p projections.Payment, seq int64) bool {
+	before := func(f *projections.Fact) bool { return f.Says == projections.Paid && f.Seq < seq }
+	return find(p.Facts, before) != nil && find(p.Facts, func(f *projections.Fact) bool { return before(f) && f.User != "" }) == nil
+}
+
+// readSums sums the ledger lines of the events, and the corrections of the grants that each event wrote, and of the
+// reversals of the grants that it reversed.
+func (r related) readSums(ctx context.Context, tx pgx.Tx, ids []string) error {
+	rows, _ := tx.Query(ctx, ledgerSums, ids) // ForEachRow returns its error
 	var id string
-	var sums correction
-	_, err := pgx.ForEachRow(rows, []any{&id, &sums.Undone, &sums.GivenBack}, func() error {
-		undone[id] = sums
+	var wrote int64
+	var sums, undone correction
+	_, err := pgx.ForEachRow(rows, []any{&id, &wrote, &sums.Undone, &sums.GivenBack, &undone.Undone, &undone.GivenBack}, func() error {
+		r.Wrote[id], r.Corrected[id], r.Undone[id] = wrote, sums, undone
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("sum the corrections: %w", err)
+		return fmt.Errorf("sum the ledger lines: %w", err)
 	}
 	return nil
 }
 
+//go:embed ledger_sums.sql
+var ledgerSums string
+
 // WithWhy is an event with the sentences that say what it did and why.
 type WithWhy struct {
 	projections.ProcessedEvent
-	Why string
+	Why     string
+	Product string // that the catalogue does not have, if it was rejected for that
 }
 
 // Events explains events, in a fixed number of statements.
@@ -123,7 +209,10 @@ func Events(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) (
 	}
 	out := make([]WithWhy, len(list))
 	for i, e := range list {
-		out[i] = WithWhy{e, why(e, rows)}
+		out[i] = WithWhy{ProcessedEvent: e, Why: why(e, rows)}
+		if e.Reason == string(projections.UnknownProduct) {
+			out[i].Product = storyOf(e, rows).product()
+		}
 	}
 	return out, nil
 }
@@ -142,9 +231,5 @@ func (e WithWhy) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	sentence, err := page.Marshal(e.Why)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(append(columns[:len(columns)-1], `,"why":`...), sentence...), '}'), nil
+	return withField(columns, "why", e.Why)
 }

@@ -9,20 +9,12 @@ import (
 
 func paymentText(p *page.Page, payment projections.Payment) {
 	p.Section("PAYMENT %s", page.Name(payment.ProviderPaymentID))
-	claimed := "not yet: no event names its user"
-	switch {
-	case payment.MergedInto != "":
-		claimed = "merged into payment " + page.Name(payment.MergedInto)
-	case payment.FirstAt.IsZero():
-		claimed = "not yet: no event says that it was paid"
-	case payment.Buyer != "":
-		claimed = "not yet: user " + page.Name(payment.Buyer) + " bought it, but no event has everything that a claim needs"
+	user := page.Name(payment.UserID)
+	if payment.UserID == "" {
+		user = "not claimed yet: " + NotClaimed(payment, "user")
 	}
-	if payment.UserID != "" {
-		claimed = page.Name(payment.EventID) + " for user " + page.Name(payment.UserID)
-	}
-	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "claimed by", claimed,
-		"at", at(payment.OccurredAt), "kind", page.Name(payment.Kind), "product", page.Name(payment.ProductKey),
+	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "user", user,
+		"first event", page.Name(payment.EventID)+" of "+at(payment.OccurredAt), "kind", page.Name(payment.Kind), "product", page.Name(payment.ProductKey),
 		"subscription", page.Name(payment.SubscriptionID), "credits", optionalDigits(payment.Credits),
 		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
 		"fully reversed", at(payment.ReversedAt), "GitHub user", page.Name(payment.GitHubUsername))
@@ -51,22 +43,22 @@ func ledgerText(p *page.Page, ledger Lines) {
 	var rows [][]string
 	switch {
 	case ledger.Earlier > 0:
-		rows = append(rows, []string{"-", page.Count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-"})
+		rows = append(rows, []string{"-", page.Count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-", "-"})
 	case ledger.More:
-		rows = append(rows, []string{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-"})
+		rows = append(rows, []string{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-", "-"})
 	}
 	for _, l := range ledger.Items {
 		balance += l.Delta
 		reverses := "-"
 		if l.ReversesLine != nil {
-			reverses = page.Name(l.ReversesEventID) + " line " + digits(*l.ReversesLine)
+			reverses = "line " + digits(*l.ReversesLine)
 		}
 		rows = append(rows, []string{
-			digits(l.StreamSeq), page.Name(l.EventID) + " line " + digits(l.Line), l.Entry, signed(l.Delta), sum(),
-			page.Name(l.ProviderPaymentID), at(l.AvailableAt), at(l.ExpiresAt), reverses,
+			digits(l.StreamSeq), page.Name(l.EventID), l.Entry, signed(l.Delta), sum(),
+			page.Name(l.ProviderPaymentID), "line " + digits(l.Line), at(l.AvailableAt), at(l.ExpiresAt), reverses,
 		})
 	}
-	p.Table("seq,line,entry,credits,sum,payment,available,expires,reverses", rows)
+	p.Table("seq,event,entry,credits,sum,payment,line,available,expires,reverses", rows)
 }
 
 func creditsText(p *page.Page, c projections.Credits) {
@@ -96,10 +88,10 @@ func isShown(s projections.SubscriptionState, shown *projections.Subscription) s
 		return "yes"
 	case s.Kind != "" && s.Kind != projections.KindSubscription:
 		return "no: it is of kind " + page.Name(s.Kind)
-	case s.Merged():
-		return "no: no payment belongs to it any more"
-	case shown == nil:
+	case s.Status == "":
 		return "no: no event has given its status yet"
+	case shown == nil:
+		return "no"
 	case shown.SubscriptionID == "":
 		return "no: the user has one to which the provider gives no id, " + shown.Status
 	}
@@ -114,7 +106,11 @@ func period(s projections.SubscriptionState) string {
 }
 
 func licenseText(p *page.Page, l projections.ProLicense) {
+	by := "given by"
+	if !l.RevokedAt.IsZero() {
+		by = "ended by"
+	}
 	p.Section("LICENCE of user %s: %s", page.Name(l.UserID), l.Status)
 	p.Fields("payment", page.Name(l.ProviderPaymentID), "product", page.Name(l.ProductKey), "GitHub user", page.Name(l.GitHubUsername),
-		"activated", at(l.ActivatedAt), "revoked", at(l.RevokedAt), "by", page.Name(l.EventID))
+		"activated", at(l.ActivatedAt), "revoked", at(l.RevokedAt), by, page.Name(l.EventID))
 }

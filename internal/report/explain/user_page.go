@@ -89,7 +89,7 @@ func (u *User) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int)
 // findSubscriptions finds the subscriptions whose events the page may show.
 func (p *userPage) findSubscriptions(ctx context.Context) (err error) {
 	p.subscriptions, err = store.Collect(ctx, p.tx, "find the subscriptions", pgx.RowTo[string],
-		"select subscription_id from subscription_state where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.ID, maxOthers+1)
+		"select subscription_id from subscription_facts where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.ID, maxOthers+1)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, firs
 // linesOfEvents reads the user's ledger lines of some events. A condition with the user would make
 // Postgres read all lines of the user.
 func (p *userPage) linesOfEvents(ctx context.Context, events []string) ([]projections.LedgerLine, error) {
-	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where event_id = any($1) order by stream_seq, event_id, line", events)
+	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where event_id = any($1) order by stream_seq, event_id, provider_payment_id, line", events)
 	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.ID }), err
 }
 

@@ -3,7 +3,7 @@
 select distinct p.provider_payment_id
 from unnest($2::bigint[]) as own(stream_seq)
 join processed_event e using (stream_seq)
-join payment p using (provider_payment_id)
+join payment_facts p using (provider_payment_id)
 where p.user_id = $1 and not exists (
   select from processed_event newer
   where newer.provider_payment_id = p.provider_payment_id and newer.stream_seq >= $3 and (newer.user_id = $1 or newer.subscription_id = any($4::text[]))

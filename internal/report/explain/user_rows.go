@@ -45,7 +45,7 @@ func (u *User) read(ctx context.Context, tx pgx.Tx, before int64, limit int) (er
 	if err := tx.QueryRow(ctx, "select now()").Scan(&u.At); err != nil {
 		return err
 	}
-	if u.Subscriptions, err = Newest(ctx, tx, tables.SubscriptionStates, "user_id = $1",
+	if u.Subscriptions, err = Newest(ctx, tx, tables.SubscriptionStates, "user_id = $1 and status is not null",
 		"stream_seq desc, subscription_id", limit, u.ID); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (u User) paymentsText(p *page.Page) {
 			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), page.Name(m.Currency), at(m.ReversedAt), page.Name(m.GitHubUsername), page.Name(m.EventID),
 		})
 	}
-	p.Table("payment,transaction,order,kind,product,credits,amount,refunded,currency,fully reversed,GitHub user,claimed by", rows)
+	p.Table("payment,transaction,order,kind,product,credits,amount,refunded,currency,fully reversed,GitHub user,first event", rows)
 }
 
 func (u User) invitationsText(p *page.Page) {

@@ -146,13 +146,14 @@ func (w *World) Head(ctx context.Context, t *testing.T) uint64 {
 const ShopSecret = "whsec_0123456789abcdef"
 
 var derivedTables = []string{
-	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "reversal", "processed_event", "duplicate_event",
+	"subscription", "subscription_facts", "credits", "credit_ledger", "pro_license", "payment_facts", "reversal", "processed_event", "duplicate_event",
 }
 
-// Rebuild returns a rebuild of a schema from the log, in chunks of that many messages.
-func (w *World) Rebuild(t *testing.T, into *store.Store, chunk uint64) rebuild.Rebuild {
+// Rebuild returns a rebuild of a schema from the log. In tables that have rows, its transactions have up to batch
+// messages; 0: the usual number.
+func (w *World) Rebuild(t *testing.T, into *store.Store, batch uint64) rebuild.Rebuild {
 	return rebuild.Rebuild{
-		Log: w.Log.Reader(t), Store: into, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}, Chunk: chunk,
+		Log: w.Log.Reader(t), Store: into, Rules: fixture.AnyMode, Logger: testenv.Logger(t), Progress: func(_, _ uint64) {}, Batch: batch,
 	}
 }
 

@@ -1,0 +1,221 @@
+package projections
+
+import (
+	"cmp"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
+)
+
+// pay is the rule of payments. The event's fact is kept even if something is missing to claim the payment: a later event
+// can add it. A fact that can never be used is not kept.
+func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
+	if f.Unpaid {
+		r.keepNames(s, f)
+		return Ignored, NotPaid
+	}
+	if f.Trial && r.grantsNoTrial(f) {
+		return r.beginTrial(s, f)
+	}
+	before, unusable := f.payment, r.unusable(f)
+	if unusable != "" || f.PaymentID() == "" {
+		f.kind = cmp.Or(f.Kind, r.offeredKind(f), f.kind)
+		r.keepNames(s, f)
+		return Rejected, r.missing(f, &before, unusable)
+	}
+	said := f.fact(Paid)
+	said.Subscription = f.SubscriptionID
+	if r.overflows(s, f, said) {
+		r.keepNames(s, f)
+		return Rejected, OutOfRange
+	}
+	r.derive(s, f, r.name(s, f, said), nil)
+	p, _ := s.Payments.Get(f.payment.ProviderPaymentID)
+	f.payment = p
+	f.user, f.kind = cmp.Or(f.UserID, p.UserID, f.user), cmp.Or(f.Kind, r.offeredKind(f), p.Kind, f.kind)
+	switch reason := r.missing(f, &p, ""); {
+	case reason != "":
+		return Rejected, reason
+	case before.UserID != "" && before.UserID == p.UserID:
+		return DuplicatePayment, ""
+	}
+	return Applied, ""
+}
+
+// beginTrial is the rule of a payment of 0 that grants nothing: it says only that a trial of its subscription begins.
+func (r Rules) beginTrial(s *State, f *step) (Outcome, Reason) {
+	if reason := r.unusable(f); f.SubscriptionID == "" || reason == UnknownKind || reason == KindMismatch {
+		r.keepNames(s, f)
+		return Ignored, ""
+	}
+	said := f.fact(Status)
+	said.Status = cmp.Or(said.Status, events.Trialing)
+	var changed []string
+	if f.PaymentID() != "" {
+		changed = r.name(s, f, f.name())
+	}
+	r.derive(s, f, changed, said)
+	return Ignored, ""
+}
+
+// grantsNoTrial reports whether a payment of 0 with which a trial begins grants nothing: the catalogue has no credits for
+// the trial.
+func (r Rules) grantsNoTrial(f *step) bool {
+	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
+	return offer == nil || offer.TrialCredits == 0
+}
+
+func (r Rules) offeredKind(f *step) Kind {
+	if offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt); offer != nil {
+		return offer.Kind
+	}
+	return ""
+}
+
+// unusable returns why what the event says was sold can never be used; empty if it can. It corrects numbers that the
+// purchase does not need, and notes that.
+func (r Rules) unusable(f *step) Reason {
+	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
+	switch {
+	case f.Kind != "" && !isKind(f.Kind):
+		return UnknownKind
+	case offer != nil && f.Kind != "" && f.Kind != offer.Kind:
+		return KindMismatch
+	}
+	if f.Amount.Bad || f.Amount.Value < 0 {
+		f.Amount, f.note = events.Number{}, AmountUnreadable
+	}
+	if f.units.Present && (f.units.Bad || f.units.Value < 1) {
+		f.units, f.note = events.Number{}, UnitsUnreadable
+	}
+	units, credits := max(f.units.Value, 1), f.Credits
+	if r.Catalogue != nil {
+		f.Credits, credits = events.Number{}, events.Number{Value: 1}
+	}
+	if offer != nil {
+		credits.Value = max(offer.Credits, offer.TrialCredits, 1)
+	}
+	fits := func(n int64) bool { return n >= 1 && n <= catalogue.MaxCredits }
+	if credits.Present && (credits.Bad || !fits(credits.Value)) || !fits(units) || units > catalogue.MaxCredits/max(credits.Value, 1) {
+		return OutOfRange
+	}
+	return ""
+}
+
+// overflows reports whether the user's balance could not hold what the payment would grant.
+func (r Rules) overflows(s *State, f *step, said *Fact) bool {
+	if !s.nearlyFull { // nearly always
+		return false
+	}
+	p := f.payment
+	p.ProviderPaymentID = cmp.Or(p.ProviderPaymentID, f.PaymentID())
+	p.Facts = p.Facts.with(said)
+	derived, _ := r.derivePayment(p, r.termsFor(s, &p), nil)
+	return !s.canGrant(&derived)
+}
+
+// missing returns the first reason that keeps the event from claiming its payment p; empty if there is none, or if the
+// payment waits for the user of its subscription.
+func (r Rules) missing(f *step, p *Payment, unusable Reason) Reason {
+	user := r.purchaseOf(p.Facts).user
+	switch {
+	case !isSold(f.kind) && f.Kind == "" && r.Catalogue != nil && f.ProductKey != "":
+		return UnknownProduct
+	case !isSold(f.kind):
+		return UnknownKind
+	case f.user == "" && cmp.Or(f.SubscriptionID, p.SubscriptionID) == "":
+		return MissingUser
+	case f.PaymentID() == "":
+		return MissingPaymentID
+	case r.Catalogue != nil && r.offeredKind(f) == "" && !p.Known:
+		return UnknownProduct
+	case unusable == KindMismatch:
+		return unusable
+	case r.Catalogue == nil && f.kind == KindOneTime && p.Credits == nil && !f.Credits.Present:
+		return MissingCredits
+	case unusable != "":
+		return unusable
+	case f.UserID != "" && user != "" && f.UserID != user:
+		return PaymentConflict
+	case r.Catalogue == nil && f.Kind != "" && p.Kind != "" && f.Kind != p.Kind:
+		return PaymentConflict
+	}
+	return ""
+}
+
+// sell is the rule of a checkout: it says what was sold for a subscription, whose payments are other events. If it names a
+// transaction, that is a payment of the subscription.
+func (r Rules) sell(s *State, f *step) (Outcome, Reason) {
+	if f.SubscriptionID == "" {
+		r.keepNames(s, f)
+		return Ignored, ""
+	}
+	state, _ := s.Subscriptions.Get(f.SubscriptionID)
+	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, r.offeredKind(f), state.Kind, KindSubscription)
+	if reason := r.unusable(f); reason != "" {
+		r.link(s, f)
+		return Rejected, reason
+	}
+	said := f.fact(Sold)
+	if f.Transaction == "" {
+		r.derive(s, f, nil, said)
+		return r.decided(s, f, f.SubscriptionID), ""
+	}
+	r.derive(s, f, r.name(s, f, f.name()), said)
+	f.payment = Payment{} // the order is that of the checkout
+	return r.decided(s, f, f.SubscriptionID), ""
+}
+
+// link records that the event's payment is one of its subscription.
+func (r Rules) link(s *State, f *step) {
+	if f.PaymentID() == "" {
+		return
+	}
+	r.derive(s, f, r.name(s, f, f.name()), nil)
+}
+
+// setStatus is the rule of the events about the status of a subscription. They name an old payment or none, so they claim
+// nothing themselves. But if an event brings the user, the payments that waited for this user are claimed.
+func (r Rules) setStatus(s *State, f *step) (Outcome, Reason) {
+	if !isSold(f.kind) {
+		r.keepNames(s, f)
+		return Rejected, UnknownKind
+	}
+	other := f.kind != KindSubscription
+	key := f.SubscriptionID
+	switch {
+	case key == "" && other:
+		if r.keepNames(s, f); f.claimed {
+			return Applied, ""
+		}
+		return Ignored, ""
+	case key == "" && f.user == "":
+		r.link(s, f)
+		return Rejected, MissingUser
+	case key == "":
+		key = ImplicitSubscription(f.user)
+	}
+	said := f.fact(Status)
+	if isImplicit(key) {
+		said.User = f.user
+	}
+	var changed []string
+	if f.PaymentID() != "" {
+		changed = r.name(s, f, f.name())
+	}
+	said.Subscription = key
+	r.derive(s, f, changed, said)
+	if outcome := r.decided(s, f, key); f.claimed || f.licensed || !other {
+		return outcome, ""
+	}
+	return Ignored, ""
+}
+
+// decided returns the outcome of an event about a subscription: it is stale if another event has decided the status.
+func (r Rules) decided(s *State, f *step, subscription string) Outcome {
+	state := s.Subscriptions.find(subscription)
+	if f.claimed || f.licensed || f.Status == "" || state.EventID == f.ID {
+		return Applied
+	}
+	return Stale
+}

@@ -1,0 +1,157 @@
+package projections
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
+)
+
+// status returns an event about the status of a subscription.
+func status(subscription, status string) events.Event {
+	return events.Event{Action: events.Subscription, SubscriptionID: subscription, Recurring: true, UserID: "u1", Status: status}
+}
+
+// requireStatus folds the events of the world in every order. Each time, the subscription must have that status.
+func (w *world) requireStatus(t *testing.T, want, name string) {
+	t.Helper()
+	for _, order := range orders(len(w.shapes)) {
+		rows := w.fold(order).Subscriptions.Rows()
+		require.Len(t, rows, 1, name)
+		require.Equal(t, want, rows[0].Status, "%s %v", name, order)
+	}
+}
+
+func TestAPaymentForALaterPeriodBeginsACanceledSubscriptionAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		subscription string
+		from         time.Time
+		want         string
+	}{
+		"a period that begins later":           {"s1", startOf(2), "active"},
+		"one that begins with the end":         {"s1", dayOf(20), "active"},
+		"one that began before":                {"s1", startOf(1), "canceled"},
+		"an unknown period":                    {"s1", time.Time{}, "canceled"},
+		"an unknown period of an implicit one": {"", time.Time{}, "active"},
+	} {
+		w := soldInLives()
+		w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 36, product: "small"})
+		w.shapes[0].SubscriptionID, w.shapes[1].SubscriptionID, w.shapes[1].PeriodStart = c.subscription, c.subscription, c.from
+		canceled := status(c.subscription, events.Canceled)
+		canceled.CanceledAt = dayOf(20)
+		w.put(dayOf(21), canceled)
+		w.requireStatus(t, c.want, name)
+	}
+}
+
+func TestAScheduledCancellationStaysUntilAPaymentForALaterPeriod(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		until time.Time
+		says  string
+		want  string
+	}{
+		"the same period":        {startOf(2), "", "scheduled_cancel"},
+		"a later period":         {startOf(3), "", "active"},
+		"an unknown period":      {time.Time{}, "", "scheduled_cancel"},
+		"a status of the period": {startOf(2), "past_due", "past_due"},
+	} {
+		w := soldInLives()
+		w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 20, product: "small", until: c.until})
+		w.shapes[1].Status = c.says
+		w.put(dayOf(10), status("s1", events.ScheduledCancel))
+		w.requireStatus(t, c.want, name)
+	}
+}
+
+func TestAPaymentSaysTheStatusOfItsSubscription(t *testing.T) {
+	t.Parallel()
+	sold := catalogueOf(catalogueOfLives)
+	sold.Offer("plain", receivedAt).Kind = catalogue.None
+	for name, c := range map[string]struct{ product, says, want string }{
+		"nothing":                   {"small", "", "active"},
+		"a trial":                   {"small", "trialing", "trialing"},
+		"past due":                  {"small", "past_due", "past_due"},
+		"not known to the provider": {"small", "unknown", "active"},
+		"a pack":                    {"pack", "active", "incomplete"},
+		"a licence":                 {"tool", "", "active"},
+		"what grants nothing":       {"plain", "active", "incomplete"},
+		"what is not sold":          {"nothing", "active", "incomplete"},
+	} {
+		w := soldInLives()
+		w.rules.Catalogue = sold
+		w.pay(part{day: 6, product: c.product})
+		w.shapes[0].Status = c.says
+		w.put(dayOf(5), status("s1", events.Incomplete))
+		w.requireStatus(t, c.want, name)
+	}
+}
+
+func TestTheSubscriptionThatGivesMostIsShown(t *testing.T) {
+	t.Parallel()
+	all := []string{"active", "trialing", "scheduled_cancel", "past_due", "paused", "expired"}
+	for i, worse := range all {
+		for _, better := range all[:i] {
+			for _, first := range []string{"s1", "s2"} {
+				w := soldInLives()
+				w.put(dayOf(map[string]int{"s1": 5, "s2": 6}[first]), status("s1", better))
+				w.put(dayOf(map[string]int{"s1": 6, "s2": 5}[first]), status("s2", worse))
+				for _, order := range orders(2) {
+					shown, _ := w.fold(order).Current.Get("u1")
+					require.Equal(t, []string{"s1", better}, []string{shown.SubscriptionID, shown.Status}, fmt.Sprint(worse, first, order))
+				}
+			}
+		}
+	}
+}
+
+func TestALicenceSaysWhatEndedIt(t *testing.T) {
+	t.Parallel()
+	for _, lasts := range []bool{false, true} {
+		w := soldInLives()
+		w.rules.Catalogue.Offer("tool", receivedAt).LastsAsSubscription = lasts
+		w.pay(part{day: 5, product: "tool"})
+		w.put(dayOf(7), of(1, "t", events.Event{Action: events.Reverse, Reversal: events.Reversal{Cause: events.Refund, Status: events.Succeeded}}))
+		w.put(dayOf(6), status("s1", events.Canceled))
+		want := []any{"revoked", "e1", dayOf(7)}
+		if lasts {
+			want = []any{"revoked", "e2", dayOf(6)}
+		}
+		for _, order := range orders(3) {
+			license, _ := w.fold(order).Licenses.Get("u1")
+			require.Equal(t, want, []any{license.Status, license.EventID, license.RevokedAt}, "%t %v", lasts, order)
+			require.Equal(t, want[1], fmt.Sprintf("e%d", order[license.StreamSeq-1]), "the place of that event")
+		}
+	}
+}
+
+func TestALicenceEndsWithItsSubscriptionAndBeginsAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lasts bool
+		then  []string
+		want  string
+	}{
+		"for ever":            {false, []string{"canceled"}, "active"},
+		"canceled":            {true, []string{"canceled"}, "revoked"},
+		"expired":             {true, []string{"expired"}, "revoked"},
+		"past due":            {true, []string{"past_due"}, "active"},
+		"expired, then again": {true, []string{"expired", "active"}, "active"},
+	} {
+		w := soldInLives()
+		w.rules.Catalogue.Offer("tool", receivedAt).LastsAsSubscription = c.lasts
+		w.pay(part{day: 5, product: "tool"})
+		for i, one := range c.then {
+			w.put(dayOf(6+i), status("s1", one))
+		}
+		for _, order := range orders(len(w.shapes)) {
+			license, _ := w.fold(order).Licenses.Get("u1")
+			require.Equal(t, c.want, license.Status, "%s %v", name, order)
+		}
+	}
+}

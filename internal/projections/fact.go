@@ -1,0 +1,240 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// Fact is what one event says of a payment or of a subscription. It never changes. Payments, subscriptions and licences
+// are functions of their facts.
+type Fact struct {
+	EventID string    `json:"event"`
+	Seq     int64     `json:"seq"`
+	At      time.Time `json:"at"` // the provider's time
+	Says    Says      `json:"says"`
+
+	Subscription string `json:"subscription,omitempty"` // in the facts of a payment: the subscription that the event names
+	Payment      string `json:"payment,omitempty"`      // in the facts of a subscription: the payment that the fact is about
+
+	User       string `json:"user,omitempty"`
+	Kind       Kind   `json:"kind,omitempty"`      // the kind that the event names
+	Recurring  bool   `json:"recurring,omitempty"` // the event belongs to a subscription, even if it names none
+	GitHubUser string `json:"github,omitempty"`
+
+	Product string `json:"product,omitempty"`
+	ByBuyer bool   `json:"by_buyer,omitempty"` // only the metadata names the product, and a buyer can write metadata
+	ByOrder bool   `json:"by_order,omitempty"` // the event names no transaction
+	Units   int64  `json:"units,omitempty"`    // of the product; 0: the event does not say it
+	Credits *int64 `json:"credits,omitempty"`  // of one unit, if there is no catalogue
+	Trial   bool   `json:"trial,omitempty"`    // nothing was due, because a trial begins
+
+	Amount        *int64 `json:"amount,omitempty"`
+	AmountOfOrder bool   `json:"amount_of_order,omitempty"` // not of the transaction
+	Currency      string `json:"currency,omitempty"`
+
+	Status     string    `json:"status,omitempty"`
+	From       time.Time `json:"from,omitzero"` // the period
+	Until      time.Time `json:"until,omitzero"`
+	Prorated   bool      `json:"prorated,omitempty"` // the payment pays for the rest of the period, after a change
+	CanceledAt time.Time `json:"canceled_at,omitzero"`
+}
+
+// Says is what a fact is about.
+type Says string
+
+// What facts say.
+const (
+	Paid   Says = "paid"   // the payment arrived
+	Sold   Says = "sold"   // a checkout began the subscription
+	Status Says = "status" // the subscription has that status
+	Named  Says = "named"  // the event names the payment or the subscription, and says nothing else that counts
+)
+
+// before orders the facts: by the provider's time, then by the event's id. No rule looks at the order of arrival.
+func (f *Fact) before(g *Fact) bool { return inOrder(f, g) < 0 }
+
+func inOrder(a, b *Fact) int {
+	if order := a.At.Compare(b.At); order != 0 {
+		return order
+	}
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.EventID, b.EventID))
+}
+
+// rank orders the facts of one moment: a status that comes later in a subscription's life counts.
+func (f *Fact) rank() int {
+	status := f.Status
+	if status == "" && f.Says == Paid {
+		status = events.Active
+	}
+	return slices.Index(inLife, status)
+}
+
+var inLife = []string{
+	events.Incomplete, events.Trialing, events.Active, events.PastDue, events.Unpaid, events.Paused,
+	events.ScheduledCancel, events.Expired, events.Canceled,
+}
+
+func (f *Fact) hasPeriod() bool { return !f.From.IsZero() || !f.Until.IsZero() }
+
+// Facts are in order (see Fact.before). An event has at most one fact in a list.
+type Facts []*Fact
+
+// with returns the list and one more fact. If the event has a fact of that sort already, nothing changes.
+func (f Facts) with(one *Fact) Facts {
+	if f.has(one.EventID, one.Says) != nil {
+		return f
+	}
+	at, _ := slices.BinarySearchFunc(f, one, inOrder)
+	out := make(Facts, 0, len(f)+1)
+	return append(append(append(out, f[:at]...), one), f[at:]...)
+}
+
+// has returns what the event says; nil if the list has no such fact.
+func (f Facts) has(event string, says Says) *Fact {
+	for _, one := range f {
+		if one.EventID == event && one.Says == says {
+			return one
+		}
+	}
+	return nil
+}
+
+// first returns the first fact for which is returns true; nil if there is none.
+func (f Facts) first(is func(*Fact) bool) *Fact {
+	for _, one := range f {
+		if is(one) {
+			return one
+		}
+	}
+	return nil
+}
+
+// last is first from the end.
+func (f Facts) last(is func(*Fact) bool) *Fact {
+	for _, one := range slices.Backward(f) {
+		if is(one) {
+			return one
+		}
+	}
+	return nil
+}
+
+// where returns the facts for which is returns true.
+func (f Facts) where(is func(*Fact) bool) Facts {
+	some := make(Facts, 0, len(f))
+	for _, one := range f {
+		if is(one) {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// maxFacts bounds the facts of each sort that a payment keeps. A payment has a few events.
+const maxFacts = 64
+
+// ofPayment returns the facts that a payment keeps: the first maxFacts that say that it was paid; of those that only name
+// it, the first for each subscription; and the fact of its subscription that says what it is for (see terms.soldAt). What
+// is left out of a set of facts does not depend on their order of arrival.
+func (f Facts) ofPayment() Facts {
+	if len(f) == 1 { // nearly always
+		return f
+	}
+	paid, names := 0, map[string]bool{}
+	return f.where(func(one *Fact) bool {
+		switch one.Says {
+		case Paid:
+			paid++
+			return paid <= maxFacts
+		case Sold:
+			of := terms{sold: f.soldBy(one.Subscription)}
+			return one == of.soldAt(f.paidAt())
+		}
+		known := names[one.Subscription] || len(names) == maxFacts
+		names[one.Subscription] = true
+		return !known
+	})
+}
+
+// soldBy returns what the subscription says that a payment is for.
+func (f Facts) soldBy(subscription string) Facts {
+	return f.where(func(one *Fact) bool { return one.Says == Sold && one.Subscription == subscription })
+}
+
+// paidAt returns the time of the first fact that says that a payment arrived; zero if there is none.
+func (f Facts) paidAt() time.Time {
+	if one := f.first(func(f *Fact) bool { return f.Says == Paid }); one != nil {
+		return one.At
+	}
+	return time.Time{}
+}
+
+// What a subscription keeps of its newest facts.
+const (
+	keptChanges       = 6 // that give another status than a cancellation, or say what is sold
+	keptCancellations = 2
+	keptPayments      = 6
+)
+
+// ofSubscription returns the facts that a subscription keeps: the newest of each sort, because they decide its status, its
+// period, its product and what its next payments are for; and the first of all, with a user, with a GitHub user, with a
+// cancellation, and with each kind. What is left out of a set of facts does not depend on their order of arrival.
+func (f Facts) ofSubscription() Facts {
+	if len(f) <= keptPayments { // nothing is left out
+		return f
+	}
+	keep := make([]bool, len(f))
+	keep[0] = true
+	changes, cancellations, payments := keptChanges, keptCancellations, keptPayments
+	for i, one := range slices.Backward(f) {
+		left := &changes
+		switch {
+		case one.Says == Named:
+			continue
+		case one.Says == Paid:
+			left = &payments
+		case one.Status == events.Canceled:
+			left = &cancellations
+		}
+		*left--
+		keep[i] = keep[i] || *left >= 0
+	}
+	var seen firsts
+	for i, one := range f {
+		keep[i] = seen.add(one) || keep[i]
+	}
+	if !slices.Contains(keep, false) {
+		return f
+	}
+	i := -1
+	return f.where(func(*Fact) bool { i++; return keep[i] })
+}
+
+// firsts says what earlier facts of a subscription have said.
+type firsts struct {
+	user, gitHubUser, licensed, cancellation bool
+	kinds                                    [2][]Kind // of a checkout, and of other events
+}
+
+// add reports whether the fact is the first one in any way.
+func (seen *firsts) add(f *Fact) (first bool) {
+	note := func(known *bool, says bool) {
+		first = first || says && !*known
+		*known = *known || says
+	}
+	note(&seen.user, f.User != "")
+	note(&seen.gitHubUser, f.GitHubUser != "")
+	note(&seen.licensed, f.GitHubUser != "" && f.Kind == KindPro)
+	note(&seen.cancellation, f.Status == events.Canceled)
+	kinds := &seen.kinds[0]
+	if f.Says == Sold {
+		kinds = &seen.kinds[1]
+	}
+	if f.Kind != "" && !slices.Contains(*kinds, f.Kind) {
+		*kinds, first = append(*kinds, f.Kind), true
+	}
+	return first
+}

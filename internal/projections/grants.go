@@ -1,0 +1,93 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// due is one grant that a payment must have in the ledger.
+type due struct {
+	credits              int64
+	availableAt, expires time.Time // expires is zero if it never does
+}
+
+// claimed is a claimed payment and what was sold with it.
+type claimed struct {
+	*Payment
+	sale
+}
+
+// dues returns the grants of a payment that is the only one of its period: one a month.
+func (c *claimed) dues() []due {
+	if c.UserID == "" || orZero(c.sale.credits) == 0 {
+		return nil
+	}
+	credits, months := *c.sale.credits, min(max(c.months, 1), *c.sale.credits)
+	all := make([]due, months)
+	for month := range months {
+		one := due{credits: credits / months, availableAt: addMonths(c.OccurredAt, month)}
+		if month < credits%months {
+			one.credits++
+		}
+		if c.valid > 0 {
+			one.expires = addMonths(one.availableAt, c.valid)
+		}
+		all[month] = one
+	}
+	return all
+}
+
+// grantsOf returns the grants of the payments of one period of a subscription, which one user has claimed as one kind. The
+// period grants as much as its largest payment would alone, not the sum: each payment grants what it adds to the earlier
+// ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which the payment
+// came, and in that month the larger of the two counts.
+func grantsOf(payments []claimed) [][]due {
+	slices.SortFunc(payments, func(a, b claimed) int {
+		return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(a.firstEvent(), b.firstEvent()))
+	})
+	all := make([][]due, len(payments))
+	for i := range payments {
+		p, own := &payments[i], payments[i].dues()
+		if i > 0 && len(own) > 0 {
+			given := int64(0)
+			for j := range all[:i] {
+				all[j] = until(all[j], p.OccurredAt)
+				given += sumOf(all[j], len(own) > 1, p.OccurredAt)
+			}
+			if len(own) > 1 {
+				own = until(own, p.PeriodEnd.Add(-time.Microsecond))
+			}
+			own[0].credits = max(0, own[0].credits-given)
+		}
+		all[i] = own
+	}
+	return all
+}
+
+// firstEvent is the event that says first that the payment arrived.
+func (p *Payment) firstEvent() string { return p.EventID }
+
+// sameMonth reports whether two grants of a payment are of one of its months. A grant does not move when an earlier event
+// of the payment comes later. Two months begin at least 28 days apart.
+func sameMonth(a, b time.Time) bool { return a.Sub(b).Abs() < 28*24*time.Hour }
+
+// until returns the grants that are available at that time. The first stays in any case.
+func until(grants []due, at time.Time) []due {
+	for i := range grants {
+		if i > 0 && grants[i].availableAt.After(at) {
+			return grants[:i]
+		}
+	}
+	return grants
+}
+
+// sumOf adds up grants; with monthly only those of the month before at.
+func sumOf(grants []due, monthly bool, at time.Time) (sum int64) {
+	for i := range grants {
+		if !monthly || addMonths(grants[i].availableAt, 1).After(at) {
+			sum += grants[i].credits
+		}
+	}
+	return sum
+}

@@ -1,0 +1,98 @@
+package projections
+
+import (
+	"slices"
+	"time"
+)
+
+// ProLicense is a user's licence. It is active while at least one pro payment is not fully reversed, and if the payment
+// lasts as long as its subscription, while that has not ended. The row shows the newest such payment, or the newest of
+// all if there is none, by the provider's time, then by the name of the payment. The GitHub user comes from that payment
+// only. So somebody who buys for this user cannot change the GitHub user of other purchases.
+type ProLicense struct {
+	UserID            string    `db:"user_id,key"`
+	Status            string    `db:"status"`
+	GitHubUsername    string    `db:"github_username"`
+	ProductKey        string    `db:"product_key"`
+	ProviderPaymentID string    `db:"provider_payment_id"`
+	ActivatedAt       time.Time `db:"activated_at"`
+	RevokedAt         time.Time `db:"revoked_at"`
+	EventID           string    `db:"event_id"` // of the purchase, or of what ended it
+	StreamSeq         int64     `db:"stream_seq"`
+}
+
+const (
+	statusActive  = "active"
+	statusRevoked = "revoked"
+)
+
+// license returns the licence of a claimed pro payment, as if it were the user's only one.
+func (s *State) license(p *Payment) ProLicense {
+	row := ProLicense{
+		UserID: p.UserID, Status: statusActive, GitHubUsername: p.GitHubUsername,
+		ProductKey: p.ProductKey, ProviderPaymentID: p.ProviderPaymentID,
+		ActivatedAt: p.OccurredAt, EventID: p.EventID, StreamSeq: p.StreamSeq,
+	}
+	if !p.ReversedAt.IsZero() {
+		row.end(p.ReversedAt, p.ReversedBy, p.ReversedSeq)
+	}
+	if of := s.Subscriptions.find(p.SubscriptionID); p.Lasts && of != nil && of.ended() && (row.active() || of.OccurredAt.Before(row.RevokedAt)) {
+		row.end(of.OccurredAt, of.EventID, of.StreamSeq)
+	}
+	return row
+}
+
+func (l *ProLicense) end(at time.Time, by string, seq int64) {
+	l.Status, l.RevokedAt, l.EventID, l.StreamSeq = statusRevoked, at, by, seq
+}
+
+func (l *ProLicense) active() bool { return l.Status == statusActive }
+
+// before orders the licences of a user's pro payments: the active ones first, then the newest.
+func (l *ProLicense) before(other *ProLicense) bool {
+	if l.active() != other.active() {
+		return l.active()
+	}
+	if !l.ActivatedAt.Equal(other.ActivatedAt) {
+		return l.ActivatedAt.After(other.ActivatedAt)
+	}
+	return l.ProviderPaymentID > other.ProviderPaymentID
+}
+
+// chooseLicense sets a user's licence, and reports whether it has changed.
+func (s *State) chooseLicense(user string, now ledgerEvent) (changed bool) {
+	best := s.bestLicense(user)
+	row, known := s.Licenses.Get(user)
+	if best.ProviderPaymentID == "" {
+		if known && row.active() { // the payment got another kind or user
+			row.end(now.occurredAt, now.eventID, now.seq)
+			s.Licenses.Put(user, row)
+			return true
+		}
+		return false
+	}
+	if known && row == best {
+		return false
+	}
+	s.Licenses.Put(user, best)
+	return true
+}
+
+// bestLicense returns the licence of the pro payment that comes first; an empty licence if there is no such payment. If
+// the payment of a loaded active licence is not loaded, that licence stands for all payments that are not loaded. None of
+// them comes before it, and none of them changes.
+func (s *State) bestLicense(user string) ProLicense {
+	var best ProLicense
+	if loaded, active := s.activeLicenses.Get(user); active && s.Payments.find(loaded.ProviderPaymentID) == nil {
+		best = loaded
+	}
+	for _, one := range slices.Backward(s.proOf[user]) {
+		if candidate := s.license(s.Payments.find(one.id)); best.ProviderPaymentID == "" || candidate.before(&best) {
+			best = candidate
+		}
+		if best.active() && !one.at.After(best.ActivatedAt) {
+			break // no earlier purchase comes before it
+		}
+	}
+	return best
+}

@@ -1,0 +1,139 @@
+package projections_test
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// naiveSubscription is a subscription, from all its events in order.
+type naiveSubscription struct {
+	id, user, product, status, kind string
+	start, end, canceledAt          time.Time
+	started                         time.Time
+	byProvider                      bool // the provider names the product
+}
+
+func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscription {
+	of := map[string][]said{}
+	add := func(id string, s said) {
+		if !slices.ContainsFunc(of[id], func(has said) bool { return has.ID == s.ID }) {
+			of[id] = append(of[id], s)
+		}
+	}
+	for _, s := range m.said {
+		if s.Action != events.Subscription && s.Action != events.Checkout && !s.begins() || s.unusable {
+			continue
+		}
+		named := s.Kind
+		if s.offer != nil {
+			s.Kind = s.offer.Kind
+		}
+		if id := s.SubscriptionID; id != "" {
+			add(id, s)
+		} else if s.Action == events.Subscription && s.UserID != "" && (named == "" || named == "subscription") {
+			add(implicit+s.UserID, s)
+		}
+	}
+	for _, p := range payments {
+		for _, s := range p.paid {
+			if p.subscription != "" && !p.known { // it brings its user and its kind, and no status
+				unknown := s
+				unknown.pays, unknown.UserID = "none", cmp.Or(s.UserID, p.named)
+				add(p.subscription, unknown)
+			}
+			s.pays = p.kind
+			if s.product != "" {
+				s.product = p.product
+			}
+			s.UserID = cmp.Or(s.UserID, p.named)
+			if p.subscription != "" && p.known {
+				add(p.subscription, s)
+			}
+		}
+	}
+	all := map[string]*naiveSubscription{}
+	for id, said := range of {
+		slices.SortStableFunc(said, inTime)
+		s := &naiveSubscription{id: id, started: said[0].OccurredAt, user: firstOf(said, userOf)}
+		if user, is := strings.CutPrefix(id, implicit); is {
+			s.user = user
+		}
+		for _, one := range said {
+			s.apply(one)
+		}
+		if s.status != "" {
+			all[id] = s
+		}
+	}
+	return all
+}
+
+// apply is called with the events in order, the newest last.
+func (s *naiveSubscription) apply(one said) {
+	kinds := []string{"", "none", "one_time", "pro", "subscription"}
+	if kind := one.Kind; slices.Index(kinds, kind) > slices.Index(kinds, s.kind) {
+		s.kind = kind
+	}
+	payment, status := one.Action == events.Payment && !one.begins(), one.status()
+	unnamed := strings.HasPrefix(s.id, implicit)
+	switch {
+	case payment && (one.pays == "one_time" || one.pays == "none"):
+		return
+	case s.status == "canceled" && !payment && status != "canceled":
+		return
+	case s.status == "canceled" && payment && !unnamed && (one.PeriodStart.IsZero() ||
+		one.PeriodStart.Before(s.canceledAt)):
+		return
+	case s.status == "scheduled_cancel" && payment && one.Status == "" && !one.PeriodEnd.After(s.end):
+		return
+	}
+	if kind := cmp.Or(one.pays, one.Kind); kind != "one_time" && kind != "none" {
+		if one.product != "" && (one.byProvider || !s.byProvider) { // a buyer's key does not take the place of a product
+			s.product, s.byProvider = one.product, one.byProvider
+		}
+	}
+	if !one.Prorated && (!one.PeriodStart.IsZero() || !one.PeriodEnd.IsZero()) {
+		s.start, s.end = one.PeriodStart, one.PeriodEnd
+	}
+	if status == "" || status == "canceled" && s.status == "canceled" { // the first cancellation counts
+		return
+	}
+	s.status, s.canceledAt = status, time.Time{}
+	if status == "canceled" {
+		s.canceledAt = one.CanceledAt
+		if one.CanceledAt.IsZero() {
+			s.canceledAt = one.OccurredAt
+		}
+	}
+}
+
+func (s *naiveSubscription) ended() bool {
+	return slices.Contains([]string{"canceled", "expired", "unpaid", "incomplete"}, s.status)
+}
+
+// shownOf returns the subscription of each user that the portal shows.
+func shownOf(all map[string]*naiveSubscription) map[string]*naiveSubscription {
+	gives := []string{"active", "trialing", "scheduled_cancel", "past_due", "paused"}
+	place := func(s *naiveSubscription) int {
+		if at := slices.Index(gives, s.status); at >= 0 {
+			return at
+		}
+		return len(gives)
+	}
+	named := func(s *naiveSubscription) bool { return !strings.HasPrefix(s.id, implicit) }
+	shown := map[string]*naiveSubscription{}
+	for _, s := range slices.SortedFunc(maps.Values(all), func(a, b *naiveSubscription) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), trueFirst(named(a), named(b)), b.started.Compare(a.started),
+			strings.Compare(b.id, a.id))
+	}) {
+		if s.user != "" && (s.kind == "" || s.kind == "subscription") && shown[s.user] == nil {
+			shown[s.user] = s
+		}
+	}
+	return shown
+}

@@ -1,0 +1,329 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/payfold/payfold/internal/catalogue"
+)
+
+// purchase is what the events of one payment say, without what its subscription says.
+type purchase struct {
+	user         string // whom the first event names
+	kind         Kind   // that an event names, if there is no catalogue
+	subscription string // that the first event names
+	paid         Facts  // that the payment arrived, of that user and that kind
+	others       Facts  // that the payment arrived, of another user or kind
+}
+
+// purchaseOf reads the facts of a payment. The first event that says everything decides whose the payment is, and without
+// a catalogue its kind; if none does, the first that says so much. So nobody takes over what somebody else has paid for.
+func (r Rules) purchaseOf(facts Facts) (p purchase) {
+	if claim := facts.first(r.claims); claim != nil {
+		p.user, p.kind = claim.User, claim.Kind
+	}
+	for _, f := range facts {
+		if f.Says == Paid {
+			p.user = cmp.Or(p.user, f.User)
+		}
+		if p.subscription == "" && f.Says != Sold {
+			p.subscription = f.Subscription
+		}
+	}
+	ofUser := func(f *Fact) bool { return f.User == "" || f.User == p.user }
+	for _, f := range facts {
+		if f.Says == Paid && ofUser(f) {
+			p.kind = cmp.Or(p.kind, f.Kind)
+		}
+	}
+	if r.Catalogue != nil {
+		p.kind = ""
+	}
+	for _, f := range facts {
+		switch {
+		case f.Says != Paid:
+		case ofUser(f) && (p.kind == "" || f.Kind == "" || f.Kind == p.kind):
+			p.paid = append(p.paid, f)
+		default:
+			p.others = append(p.others, f)
+		}
+	}
+	return p
+}
+
+// claims reports whether an event says everything that a claim needs.
+func (r Rules) claims(f *Fact) bool {
+	switch {
+	case f.Says != Paid || f.User == "":
+		return false
+	case r.Catalogue != nil:
+		return r.Catalogue.Offer(f.Product, f.At) != nil
+	}
+	return isKind(f.Kind) && (f.Kind != KindOneTime || f.Credits != nil)
+}
+
+// implicitUser returns the user whose implicit subscription the payment pays; empty if it pays none.
+func (r Rules) implicitUser(p *purchase) string {
+	if p.subscription != "" || len(p.paid) == 0 {
+		return ""
+	}
+	sold := r.bestSale(p.paid)
+	if !sold.known {
+		return ""
+	}
+	kind := cmp.Or(sold.kind, p.kind)
+	if kind == "" && p.paid.first(func(f *Fact) bool { return f.Recurring }) != nil {
+		kind = KindSubscription
+	}
+	if kind != KindSubscription {
+		return ""
+	}
+	return p.user
+}
+
+// sale is what was sold with a payment, and what that grants.
+type sale struct {
+	known    bool // otherwise nothing is known, at most the product
+	source   source
+	credited source // of the credits, without a catalogue
+	byBuyer  bool
+	kind     Kind // empty without a catalogue if no event names it
+	product  string
+	credits  *int64 // in all; nil: none
+	months   int64  // ledger lines, one a month
+	valid    int64  // months until the credits expire; 0: never
+	lasts    bool
+}
+
+// source orders the facts that say what was sold: the later in this list has priority.
+type source int
+
+const (
+	fromSubscription source = iota
+	fromOrder
+	fromTransaction
+)
+
+// saleOf returns what a fact says was sold.
+func (r Rules) saleOf(f *Fact, from source) sale {
+	s := sale{source: from, byBuyer: f.ByBuyer, kind: f.Kind, product: f.Product, months: 1}
+	if from != fromSubscription && f.ByOrder {
+		s.source = fromOrder
+	}
+	if s.credited = s.source; r.Catalogue == nil {
+		s.known, s.credits = true, times(f.Credits, f.Units)
+		if s.kind == KindPro {
+			s.credits = nil
+		}
+		return s
+	}
+	offer := r.Catalogue.Offer(f.Product, f.At)
+	if offer == nil {
+		s.kind = ""
+		return s
+	}
+	s.known, s.kind, s.months, s.valid, s.lasts = true, offer.Kind, offer.Months, offer.ValidMonths, offer.LastsAsSubscription
+	trial := f.Trial && from != fromSubscription // a later payment is none of the trial
+	s.credits = times(granted(offer, trial), f.Units)
+	if trial {
+		s.months = 1
+	}
+	return s
+}
+
+// granted returns the credits that the offer grants for one unit; nil for none.
+func granted(offer *catalogue.Offer, trial bool) *int64 {
+	credits := offer.Credits * max(offer.Months, 1)
+	if trial {
+		credits = offer.TrialCredits
+	}
+	if credits == 0 || offer.Kind == KindPro {
+		return nil
+	}
+	return &credits
+}
+
+// times returns the credits of some units; 0 units mean one.
+func times(credits *int64, units int64) *int64 {
+	if credits == nil {
+		return nil
+	}
+	all := *credits * max(units, 1)
+	return &all
+}
+
+// isBetter orders two sales of one payment. A sale that is known counts. Then one whose product the provider names,
+// because a buyer can write the metadata. Then the source decides, then the larger grant, and last the alphabet.
+func (s *sale) isBetter(than *sale) bool {
+	order := cmp.Or(compareBool(s.known, than.known), compareBool(!s.byBuyer, !than.byBuyer))
+	return cmp.Or(order, cmp.Compare(s.source, than.source), cmp.Compare(orZero(s.credits), orZero(than.credits)),
+		cmp.Compare(s.months, than.months), cmp.Compare(s.valid, than.valid), cmp.Compare(s.kind, than.kind),
+		compareBool(s.product != "", than.product != ""), cmp.Compare(than.product, s.product)) > 0
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// bestSale returns the best of the sales of a payment's own facts. Without a catalogue, the kind, the product and the
+// credits may come from different events: each from the best event that says it.
+func (r Rules) bestSale(paid Facts) (best sale) {
+	for i, f := range paid {
+		if s := r.saleOf(f, fromTransaction); i == 0 {
+			best = s
+		} else {
+			best = r.mergeSales(best, s)
+		}
+	}
+	return best
+}
+
+func (r Rules) mergeSales(a, b sale) sale {
+	if b.isBetter(&a) {
+		a, b = b, a
+	}
+	if r.Catalogue != nil {
+		if a.product == "" {
+			a.product = b.product
+		}
+		return a
+	}
+	a.product, a.kind = cmp.Or(a.product, b.product), cmp.Or(a.kind, b.kind)
+	if b.creditsMore(&a) {
+		a.credits, a.credited = b.credits, b.credited
+	}
+	return a
+}
+
+// creditsMore orders the credits of two sales without a catalogue: any have priority over none, then the source decides,
+// then the number.
+func (s *sale) creditsMore(than *sale) bool {
+	return cmp.Or(compareBool(orZero(s.credits) > 0, orZero(than.credits) > 0), cmp.Compare(s.credited, than.credited),
+		cmp.Compare(orZero(s.credits), orZero(than.credits)), compareBool(s.credits != nil, than.credits != nil)) > 0
+}
+
+// derivePayment returns the payment as its facts, the terms of its subscription and its reversals say. It has the
+// credits that it would grant if it were the only payment of its period (see grantsOf).
+func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment, sale) {
+	said := r.purchaseOf(p.Facts)
+	derived := Payment{
+		ProviderPaymentID: p.ProviderPaymentID, Provider: p.Provider, TransactionID: p.TransactionID, OrderID: p.OrderID,
+		SubscriptionID: said.subscription, EventID: p.EventID, OccurredAt: p.OccurredAt, StreamSeq: p.StreamSeq, Facts: p.Facts,
+	}
+	decides := p.Facts.first(func(f *Fact) bool { return f.Says != Sold })
+	if len(said.paid) > 0 {
+		decides = said.paid[0]
+	}
+	if decides != nil {
+		derived.EventID, derived.OccurredAt, derived.StreamSeq = decides.EventID, decides.At, decides.Seq
+	}
+	var sold sale
+	if derived.Paid = len(said.paid) > 0; derived.Paid {
+		sold = r.soldWith(&derived, &said, of)
+		derived.setAmount(said.paid)
+		derived.setPeriod(said.paid)
+	}
+	derived.Kind, derived.ProductKey, derived.Lasts = sold.kind, sold.product, sold.lasts
+	derived.Known = sold.known && isSold(sold.kind) && (sold.kind != KindOneTime || sold.credits != nil)
+	if derived.Known {
+		derived.Credits = sold.credits
+		derived.UserID = cmp.Or(said.user, of.user)
+	}
+	if derived.Kind == KindPro {
+		sold.credits, derived.Credits, derived.GitHubUsername = nil, nil, gitHubUserOf(said.paid, of)
+	}
+	derived.setReversals(reversals)
+	return derived, sold
+}
+
+// soldWith returns what was sold with the payment, as its own events and its subscription say. What the subscription says
+// becomes a fact of the payment, because the subscription does not keep all of its facts.
+func (r Rules) soldWith(p *Payment, said *purchase, of terms) sale {
+	sold := r.bestSale(said.paid)
+	if r.Catalogue != nil && !sold.known && said.paid.first(namesProduct) != nil {
+		return sold // the catalogue does not have what the provider says was sold
+	}
+	for _, has := range p.Facts.soldBy(said.subscription) {
+		of.sold = of.sold.with(has)
+	}
+	if one := of.soldAt(p.Facts.paidAt()); one != nil {
+		kept := *one
+		kept.Says, kept.Subscription, kept.Payment = Sold, said.subscription, ""
+		p.Facts = p.Facts.with(&kept).ofPayment()
+		sold = r.mergeSales(sold, r.saleOf(one, fromSubscription))
+	}
+	if r.Catalogue != nil && sold.known {
+		return sold
+	}
+	sold.kind = cmp.Or(said.kind, of.kind, said.paid.kind())
+	if belongs := func(f *Fact) bool { return f.Recurring || f.Subscription != "" }; sold.kind == "" && (said.subscription != "" || said.paid.first(belongs) != nil) {
+		sold.kind = KindSubscription
+	}
+	return sold
+}
+
+// namesProduct reports whether the provider names a product.
+func namesProduct(f *Fact) bool { return f.Product != "" && !f.ByBuyer }
+
+// isSold reports whether a payment of that kind can be claimed.
+func isSold(kind Kind) bool { return isKind(kind) || kind == catalogue.None }
+
+func (f Facts) kind() Kind {
+	if one := f.first(func(one *Fact) bool { return one.Kind != "" }); one != nil {
+		return one.Kind
+	}
+	return ""
+}
+
+func (f Facts) users() (all []string) {
+	for _, one := range f {
+		all = addName(all, one.User)
+	}
+	return all
+}
+
+// setAmount sets what was paid: what the transaction itself says has priority, then the larger amount counts.
+func (p *Payment) setAmount(paid Facts) {
+	sorted := slices.Clone(paid)
+	slices.SortStableFunc(sorted, func(a, b *Fact) int {
+		return cmp.Or(compareBool(b.Amount != nil, a.Amount != nil), compareBool(a.AmountOfOrder, b.AmountOfOrder),
+			cmp.Compare(orZero(b.Amount), orZero(a.Amount)), cmp.Compare(b.Currency, a.Currency))
+	})
+	p.Amount = sorted[0].Amount
+	if one := sorted.first(func(f *Fact) bool { return f.Currency != "" && (f.Amount != nil || p.Amount == nil) }); one != nil {
+		p.Currency = one.Currency
+	}
+}
+
+// setPeriod sets the period that the newest event says. The period of a payment for the rest of a period ends with it.
+func (p *Payment) setPeriod(paid Facts) {
+	if one := paid.last((*Fact).hasPeriod); one != nil {
+		p.PeriodStart, p.PeriodEnd = one.From, one.Until
+	}
+}
+
+// gitHubUserOf returns the user whom a licence invites: the first whom the payment's own events name, otherwise that of
+// its subscription.
+func gitHubUserOf(paid Facts, of terms) string {
+	if one := paid.first(func(f *Fact) bool { return f.GitHubUser != "" }); one != nil {
+		return one.GitHubUser
+	}
+	return of.gitHubUser
+}
+
+func (p *Payment) setReversals(reversals []Reversal) {
+	if len(reversals) == 0 {
+		return
+	}
+	all := takenBy(reversals, p)
+	p.RefundedAmount = all.amount()
+	if last := all.last(all.counting(reversals), p); last != nil {
+		p.ReversedAt, p.ReversedBy, p.ReversedSeq = last.OccurredAt, last.EventID, last.StreamSeq
+	}
+}

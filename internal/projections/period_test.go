@@ -1,0 +1,144 @@
+package projections
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// part is a payment of subscription s1 on a day of January 2026, by default for the period from the fifth on.
+type part struct {
+	day     int
+	product string
+	units   int64
+	until   time.Time
+	payment int // by default its place in the list
+}
+
+func (w *world) pay(parts ...part) {
+	for i, p := range parts {
+		e := events.Event{Action: events.Payment, SubscriptionID: "s1", Recurring: true, UserID: "u1", Product: p.product}
+		if p.units > 0 {
+			e.Units = number(p.units)
+		}
+		if !p.until.IsZero() {
+			e.PeriodStart, e.PeriodEnd = startOf(1), p.until
+		}
+		if p.payment == 0 {
+			p.payment = i + 1
+		}
+		w.put(dayOf(p.day), of(p.payment, "t", e))
+	}
+}
+
+func dayOf(day int) time.Time { return startOf(1).AddDate(0, 0, day-5) }
+
+// fold folds the events of the world in that order.
+func (w *world) fold(order []int) *State {
+	s := NewState()
+	w.ends(s, w.shapes, order)
+	return s
+}
+
+func soldInLives() *world {
+	return &world{rules: Rules{Mode: ModeAny, Catalogue: catalogueOf(catalogueOfLives)}, ending: ending, has: map[string]bool{}}
+}
+
+func TestOnePeriodGrantsAsMuchAsItsLargestPayment(t *testing.T) {
+	t.Parallel()
+	month, half := startOf(2), startOf(7)
+	const half30 = "2026-01: 30, 2026-02: 30, 2026-03: 30, 2026-04: 30, 2026-05: 30, 2026-06: 30"
+	for name, c := range map[string]struct {
+		parts []part
+		want  string
+	}{
+		"an upgrade":       {[]part{{day: 5, product: "small", until: month}, {day: 15, product: "big", until: month}}, "2026-01: 100, 2026-01 until 2026-03: 400"},
+		"a downgrade":      {[]part{{day: 5, product: "big", until: month}, {day: 15, product: "small", until: month}}, "2026-01 until 2026-03: 500"},
+		"more seats":       {[]part{{day: 5, product: "small", units: 2, until: month}, {day: 15, product: "small", units: 5, until: month}}, "2026-01: 500"},
+		"up, down and up":  {[]part{{day: 5, product: "small", until: month}, {day: 6, product: "big", until: month}, {day: 7, product: "small", until: month}, {day: 8, product: "big", until: month}}, "2026-01: 100, 2026-01 until 2026-03: 400"},
+		"two periods":      {[]part{{day: 5, product: "small", until: month}, {day: 36, product: "big", until: startOf(3)}}, "2026-01: 100, 2026-02 until 2026-04: 500"},
+		"no known period":  {[]part{{day: 5, product: "small"}, {day: 15, product: "big"}}, "2026-01: 100, 2026-01 until 2026-03: 500"},
+		"what is not sold": {[]part{{day: 5, product: "nothing", until: month}, {day: 15, product: "small", until: month}}, "2026-01: 100"},
+		"a drip alone":     {[]part{{day: 5, product: "drip", until: half}}, half30},
+		"an equal drip":    {[]part{{day: 5, product: "drip", until: half}, {day: 15, product: "drip", until: half}}, half30},
+		"it is told again": {[]part{{day: 5, product: "drip", until: half}, {day: 15, product: "drip", until: half}, {day: 16, product: "drip", until: half, payment: 2}}, half30},
+		"another drip":     {[]part{{day: 5, product: "drip", until: half}, {day: 46, product: "rain", until: half}}, "2026-01: 30, 2026-02: 30, 2026-02 until 2026-03: 20, 2026-03 until 2026-04: 50, 2026-04 until 2026-05: 50, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50"},
+		"a drip after what is not sold": {
+			[]part{{day: 5, product: "nothing", until: half}, {day: 6, product: "rain", until: half}},
+			"2026-01 until 2026-02: 50, 2026-02 until 2026-03: 50, 2026-03 until 2026-04: 50, 2026-04 until 2026-05: 50, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50, " +
+				"2026-07 until 2026-08: 50, 2026-08 until 2026-09: 50, 2026-09 until 2026-10: 50, 2026-10 until 2026-11: 50, 2026-11 until 2026-12: 50, 2026-12 until 2027-01: 50",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := soldInLives()
+			w.pay(c.parts...)
+			for _, order := range orders(len(c.parts)) {
+				s := w.fold(order)
+				require.Equal(t, c.want, monthsOf(s), order)
+				sum, credits := int64(0), int64(0)
+				for _, line := range s.Ledger.Lines() {
+					sum += line.Delta
+				}
+				for _, p := range s.Payments.Rows() {
+					credits += orZero(p.Credits)
+				}
+				require.Equal(t, sum, credits, "the payments say what they grant, %v", order)
+			}
+		})
+	}
+}
+
+// A payment leaves its period, because an earlier event says that it is of another subscription.
+func TestAPaymentThatIsAloneInItsPeriodAgainSaysWhatItGrants(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	w.pay(part{day: 10, product: "big", until: startOf(2)}, part{day: 15, product: "small", until: startOf(2)}, part{day: 9, product: "big", until: startOf(2), payment: 1})
+	w.shapes[2].SubscriptionID = "s2"
+	for _, order := range orders(3) {
+		s := w.fold(order)
+		p, _ := s.Payments.Get("t2")
+		require.EqualValues(t, 100, orZero(p.Credits), order)
+		require.Equal(t, map[string]int64{"u1 subscription": 600}, leftOf(s), order)
+	}
+}
+
+// Of two checkouts of one moment the first in the alphabet sells the payments before it.
+func TestACheckoutOfTheSameMomentSellsEarlierPaymentsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]events.Event{"at once": {Product: "small"}, "only the buyer names the product": {ProductKey: "small"}} {
+		w := soldInLives()
+		w.pay(part{day: 10})
+		second := events.Event{Product: "big"}
+		want := "small"
+		for i, e := range []events.Event{first, second} {
+			e.Action, e.SubscriptionID, e.Status = events.Checkout, "s1", events.Active
+			when := dayOf(20)
+			if i == 0 && e.Product == "" {
+				when, want = dayOf(5), "big"
+			}
+			w.put(when, e)
+		}
+		for _, order := range orders(3) {
+			p, _ := w.fold(order).Payments.Get("t1")
+			require.Equal(t, want, p.ProductKey, "%s %v", name, order)
+		}
+	}
+}
+
+// The months of a drip begin with the event that granted it. They do not move when an earlier event of the payment comes
+// later: what a customer has spent was granted then.
+func TestTheMonthsOfADripDoNotMove(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	w.pay(part{day: 30, product: "drip"}, part{day: 33, product: "drip", payment: 1})
+	for _, order := range orders(2) {
+		s := w.fold(order)
+		require.Len(t, s.Ledger.Inserted(), 6, order)
+		begin := map[int]int{0: 30, 1: 33}[order[0]]
+		require.Equal(t, dayOf(begin), s.Ledger.grants("t1")[0].AvailableAt, order)
+	}
+}

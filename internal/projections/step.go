@@ -1,0 +1,119 @@
+package projections
+
+import (
+	"cmp"
+
+	"github.com/payfold/payfold/internal/events"
+)
+
+// step is one event during its fold, and what the tables know about the payment and the subscription that it names.
+type step struct {
+	events.Event
+
+	kind    Kind     // of the event, otherwise of the known payment or subscription
+	user    string   // of the event, otherwise of the known payment or subscription
+	payment Payment  // has no id if it is not in the table
+	joined  string   // another row, which turned out to be the same payment; see findPayment
+	former  []string // the subscriptions to which that row belonged
+	foreign bool     // the event names a payment or a subscription of another provider
+	note    Note
+
+	byBuyer  bool          // only the metadata names the product
+	units    events.Number // how many were sold of the product
+	claimed  bool          // the event has claimed at least one payment
+	licensed bool          // the event has changed a licence
+}
+
+// newStep returns the step of the event. It is valid until the next call.
+func newStep(s *State, e *events.Event) *step {
+	f := &s.step
+	*f = step{Event: *e, kind: e.Kind, user: e.UserID}
+	if !f.HasEffect() {
+		return f
+	}
+	s.findPayment(f)
+	s.findForeign(f)
+	if f.Action == events.Reverse {
+		f.user, f.kind = f.payment.UserID, f.payment.Kind
+		return f
+	}
+	f.user, f.kind = cmp.Or(f.user, f.payment.UserID), cmp.Or(f.kind, f.payment.Kind)
+	if f.user == "" {
+		if users := f.payment.Facts.users(); len(users) > 0 {
+			f.user = users[0]
+		}
+	}
+	if f.Action != events.None { // of an event without an action, it is not loaded
+		if of := s.Subscriptions.find(e.SubscriptionID); of != nil {
+			f.user, f.kind = cmp.Or(f.user, of.UserID), cmp.Or(f.kind, of.Kind)
+		}
+	}
+	if f.kind == "" && f.isOfSubscription() {
+		f.kind = KindSubscription
+	}
+	return f
+}
+
+// isOfSubscription reports whether the event belongs to a subscription. Its kind does not matter.
+func (f *step) isOfSubscription() bool { return f.SubscriptionID != "" || f.Recurring }
+
+// claims reports whether the event says that a payment arrived, or what was sold.
+func (f *step) claims() bool { return f.Action == events.Payment || f.Action == events.Checkout }
+
+func (f *step) ledgerEvent() ledgerEvent { return ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq)} }
+
+// findForeign finds out whether the event names a payment or a subscription of another provider. Own events of the shop
+// may name any. The subscription of a reversal does not matter, and is not loaded.
+func (s *State) findForeign(f *step) {
+	f.foreign = isForeign(f.payment.Provider, f.Provider)
+	if f.joined != "" {
+		f.foreign = f.foreign || isForeign(s.Payments.find(f.joined).Provider, f.Provider)
+	}
+	if f.Action == events.Reverse || f.Action == events.None {
+		return
+	}
+	if of := s.Subscriptions.find(f.SubscriptionID); of != nil {
+		f.foreign = f.foreign || isForeign(of.Provider, f.Provider)
+	}
+}
+
+func isForeign(known, now string) bool {
+	return known != "" && known != now && known != events.OwnEvents && now != events.OwnEvents
+}
+
+// providerOf returns the provider of a payment or a subscription that two events name. An own event of the shop says
+// something about a payment of its provider.
+func providerOf(known, now string) string {
+	if known == "" || known == events.OwnEvents {
+		return now
+	}
+	return known
+}
+
+// fact returns what the event says of its payment or its subscription.
+func (f *step) fact(says Says) *Fact {
+	one := &Fact{
+		EventID: f.ID, Seq: int64(f.Seq), At: f.OccurredAt, Says: says, User: f.UserID, Kind: f.Kind, Recurring: f.Recurring,
+		GitHubUser: f.GitHubUser, Product: f.ProductKey, ByBuyer: f.byBuyer, ByOrder: f.Transaction == "",
+		Trial: f.Trial, Status: f.Status,
+		From: f.PeriodStart, Until: f.PeriodEnd, Prorated: f.Prorated, CanceledAt: f.CanceledAt,
+	}
+	if f.units.Value > 0 && !f.units.Bad {
+		one.Units = f.units.Value
+	}
+	if f.Credits.Present {
+		one.Credits = f.Credits.Pointer()
+	}
+	if f.Amount.Present && says == Paid {
+		one.Amount, one.Currency, one.AmountOfOrder = f.Amount.Pointer(), f.Currency, !f.AmountOfTransaction
+	}
+	if one.Status == "unknown" { // the provider says that it does not know
+		one.Status = ""
+	}
+	return one
+}
+
+// name returns the fact that an event names a payment, for the subscription that it names.
+func (f *step) name() *Fact {
+	return &Fact{EventID: f.ID, Seq: int64(f.Seq), At: f.OccurredAt, Says: Named, Subscription: f.SubscriptionID}
+}

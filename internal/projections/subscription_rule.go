@@ -1,0 +1,176 @@
+package projections
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
+)
+
+// terms is what a subscription says of its payments. A payment takes from it what its own events do not say.
+type terms struct {
+	user       string
+	kind       Kind
+	gitHubUser string
+	sold       Facts // that say what is sold
+}
+
+// termsOf reads the facts of a subscription. The first event that names a user decides whose it is.
+//
+// Without a catalogue, the kind is that of payments whose own events name none. A kind that a checkout names has priority.
+// Otherwise they are licences if an event names the kind KindPro and none KindSubscription.
+func (r Rules) termsOf(facts Facts) (t terms) {
+	var sold, named Kind
+	for _, f := range facts {
+		if t.user == "" {
+			t.user = f.User
+		}
+		if kind := r.kindIn(f); t.gitHubUser == "" && (kind == KindPro || f.Says == Sold && kind == "") {
+			t.gitHubUser = f.GitHubUser
+		}
+		if r.sells(f) {
+			t.sold = append(t.sold, f)
+		}
+		if f.Says == Sold {
+			sold = shownKind(sold, f.Kind)
+		} else {
+			named = shownKind(named, f.Kind)
+		}
+	}
+	if r.Catalogue == nil {
+		if t.kind = sold; sold == "" && named == KindPro {
+			t.kind = named
+		}
+	}
+	return t
+}
+
+// sells reports whether the fact says what the payments of its subscription are for: that of a checkout, and under a
+// catalogue also that of an event about the status, if the catalogue has its product.
+func (r Rules) sells(f *Fact) bool {
+	if r.Catalogue == nil {
+		return f.Says == Sold
+	}
+	return (f.Says == Sold || f.Says == Status) && r.Catalogue.Sells(f.Product)
+}
+
+// soldAt returns the fact that says what a payment of that time is for: the newest that is not later, otherwise the first.
+// A fact in which only the buyer names the product counts if there is no other.
+func (t *terms) soldAt(at time.Time) *Fact {
+	for _, byBuyer := range []bool{false, true} {
+		named := func(f *Fact) bool { return f.ByBuyer == byBuyer }
+		if one := t.sold.last(func(f *Fact) bool { return named(f) && !f.At.After(at) }); one != nil {
+			return one
+		}
+		if one := t.sold.first(named); one != nil {
+			return one
+		}
+	}
+	return nil
+}
+
+// shownKinds lists the kinds. Of two that events say of one subscription, the later in the list counts: if one event
+// says that it is a subscription, it is one.
+var shownKinds = []Kind{"", catalogue.None, KindOneTime, KindPro, KindSubscription}
+
+func shownKind(a, b Kind) Kind {
+	if a == b || b == "" {
+		return a
+	}
+	return shownKinds[max(0, slices.Index(shownKinds, a), slices.Index(shownKinds, b))]
+}
+
+// deriveSubscription returns the subscription as its facts say, whose terms are of.
+func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionState {
+	derived := SubscriptionState{SubscriptionID: s.SubscriptionID, Provider: s.Provider, Facts: s.Facts}
+	if len(s.Facts) == 0 {
+		return derived
+	}
+	first, byBuyer := s.Facts[0], true
+	derived.UserID, derived.StartedAt = of.user, first.At
+	derived.EventID, derived.OccurredAt, derived.StreamSeq = first.EventID, first.At, first.Seq
+	for _, f := range s.Facts {
+		kind := r.kindIn(f)
+		derived.Kind = shownKind(derived.Kind, kind)
+		if f.Says == Named || f.Says == Paid && !r.paysFor(f, of) || !derived.follows(f) {
+			continue
+		}
+		derived.apply(f)
+		if r.showsProduct(f, kind) && (byBuyer || !f.ByBuyer) {
+			derived.ProductKey, byBuyer = f.Product, f.ByBuyer
+		}
+	}
+	return derived
+}
+
+// showsProduct reports whether the product of the fact is that of the subscription, and not of something else that was
+// sold with it.
+func (r Rules) showsProduct(f *Fact, kind Kind) bool {
+	if r.Catalogue != nil && f.Says == Paid && !r.Catalogue.Sells(f.Product) {
+		return false
+	}
+	return f.Product != "" && kind != KindOneTime && kind != catalogue.None
+}
+
+// kindIn returns the kind that the catalogue has for the product of the fact, otherwise the kind that the event names.
+func (r Rules) kindIn(f *Fact) Kind {
+	if offer := r.Catalogue.Offer(f.Product, f.At); offer != nil {
+		return offer.Kind
+	}
+	return f.Kind
+}
+
+// paysFor reports whether a payment says that its subscription is active. One for something that the shop does not sell,
+// or that is no subscription, does not.
+func (r Rules) paysFor(f *Fact, of terms) bool {
+	kind, sold := cmp.Or(r.kindIn(f), of.kind), r.Catalogue == nil || r.Catalogue.Sells(f.Product)
+	if r.Catalogue != nil && !sold && namesProduct(f) {
+		return false
+	}
+	if one := of.soldAt(f.At); one != nil && (kind == "" || !sold) {
+		kind, sold = r.kindIn(one), true
+	}
+	return sold && kind != KindOneTime && kind != catalogue.None
+}
+
+// follows reports whether the status of the fact can follow the present one. A cancellation is final, but a payment for a
+// period that begins later makes the subscription active again; of an implicit subscription any payment does. A scheduled
+// cancellation stays until a payment for a later period.
+func (s *SubscriptionState) follows(f *Fact) bool {
+	switch {
+	case f.Says != Paid:
+		return s.Status != events.Canceled || f.Status == events.Canceled
+	case s.Status == events.Canceled:
+		return s.implicit() || !f.From.IsZero() && !f.From.Before(s.CanceledAt)
+	case s.Status == events.ScheduledCancel && f.Status == "":
+		return f.Until.After(s.CurrentPeriodEnd)
+	}
+	return true
+}
+
+// apply takes over what the next fact in order says, except the product.
+func (s *SubscriptionState) apply(f *Fact) {
+	status := f.Status
+	if f.Says == Paid && status == "" {
+		status = events.Active
+	}
+	again := s.Status == events.Canceled && status == events.Canceled
+	if status != "" && !again {
+		s.Status, s.CanceledAt = status, time.Time{}
+		s.EventID, s.OccurredAt, s.StreamSeq = f.EventID, f.At, f.Seq
+		if status == events.Canceled {
+			s.CanceledAt = f.At
+			if !f.CanceledAt.IsZero() {
+				s.CanceledAt = f.CanceledAt
+			}
+		}
+	}
+	if f.hasPeriod() && !f.Prorated {
+		s.CurrentPeriodStart, s.CurrentPeriodEnd = f.From, f.Until
+	}
+	if f.Says == Paid {
+		s.ProviderPaymentID = f.Payment
+	}
+}

@@ -1,0 +1,73 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/pipeline"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// catchUp applies the messages after the positions of the tables up to until, as a projector does, in transactions of up
+// to size messages.
+func (r *Rebuild) catchUp(ctx context.Context, t *target, at identity.Positions, until, size uint64) error {
+	if err := t.makeIndexes(ctx, tables.Complete); err != nil { // which find the rows
+		return err
+	}
+	r.Progress(at.Lowest(), until)
+	positions := map[int]uint64{}
+	for partition, position := range at {
+		positions[partition] = position
+	}
+	log := pipeline.Pipeline{Log: r.Log, From: at.Lowest() + 1, Until: until, MaxMessages: size, Decode: r.decode(at)}
+	return log.Run(ctx, func(some []*pipeline.Batch) func() error {
+		return func() error {
+			var batch []events.Event
+			for _, b := range some {
+				batch = append(batch, b.Events...)
+			}
+			last := some[len(some)-1]
+			if err := r.apply(ctx, t, batch, positions, last); err != nil {
+				return err
+			}
+			r.Progress(last.Seq(), until)
+			return nil
+		}
+	})
+}
+
+// apply applies the next events, and moves the positions that are before the last message of their batches.
+func (r *Rebuild) apply(ctx context.Context, t *target, batch []events.Event, positions map[int]uint64, last *pipeline.Batch) error {
+	to := last.Seq()
+	behind := maps.Clone(positions)
+	maps.DeleteFunc(behind, func(_ int, at uint64) bool { return at >= to })
+	advance := store.Advance{LogID: t.logID, From: behind, To: to, Digest: last.Digest}
+	_, err := live.Apply(ctx, r.Store, r.Rules, batch, advance)
+	if errors.As(err, new(*store.RefusedError)) && len(batch) == 1 && len(r.Rules.Extras) == 0 && !r.Scratch {
+		err = r.applyRefused(ctx, batch[0], advance, err)
+	}
+	if err != nil {
+		return err
+	}
+	for partition := range behind {
+		positions[partition] = to
+	}
+	return nil
+}
+
+// applyRefused applies one event that the database has refused, or quarantines it.
+func (r *Rebuild) applyRefused(ctx context.Context, event events.Event, advance store.Advance, cause error) error {
+	if err := r.quarantine.CheckRoom(cause); err != nil {
+		return err
+	}
+	_, refusal, err := live.ApplyOrReject(ctx, r.Store, r.Rules, event, advance)
+	if err == nil && refusal != nil {
+		r.quarantine.Recorded(ctx, r.Logger, event.Seq, refusal)
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+package rebuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/pipeline"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// fill folds the messages after begin up to until into empty tables.
+func (r *Rebuild) fill(ctx context.Context, t *target, begin, until uint64) error {
+	memory := cmp.Or(r.memory, usualMemory())
+	done := &progress{report: r.Progress, begin: begin, until: until}
+	done.add(0)
+	log := pipeline.Pipeline{Log: r.Log, From: begin + 1, Until: until, MaxMessages: usualBatch, Decode: r.decode(make(identity.Positions, len(t.positions)))}
+	in, err := readInput(ctx, log, bucketsFor(until-begin, cmp.Or(r.bucket, bucketEvents)), memory, r.Logger, done.add)
+	if err != nil {
+		return err
+	}
+	defer in.events.close()
+	quarantined, err := t.quarantined(ctx, r.quarantine.Pending)
+	if err != nil {
+		return err
+	}
+	f := newFolding(r.Rules, quarantined, newConnected(in.shared, in.events.buckets, memory/2), done.add)
+	defer f.connected.events.close()
+	advance := store.Advance{LogID: t.logID, From: t.positions, To: in.last, Digest: in.digest}
+	err = t.fill(ctx, advance, r.quarantine.Pending, f.extras, func(ctx context.Context, write func(context.Context, folded) error) error {
+		return f.all(ctx, in, memory/2, write)
+	})
+	var rows *refusedRows
+	if errors.As(err, &rows) && !r.Scratch {
+		if failed := rows.find(ctx, t, f.newWorker()); failed != nil {
+			return failed
+		}
+		if rows.Seq == 0 {
+			return fmt.Errorf("the database refuses the rows of all events, but those of no single event: %w", rows.Cause)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for seq := range r.quarantine.Pending {
+		r.quarantine.Committed(ctx, r.Logger, seq)
+	}
+	r.Progress(until, until)
+	return nil
+}
+
+// progress reports reading and folding as one way from begin to until. Each is half of it.
+type progress struct {
+	mu           sync.Mutex
+	report       func(position, until uint64)
+	begin, until uint64
+	done         uint64 // events read and events folded
+}
+
+// add notes that so many more events are read or folded.
+func (p *progress) add(count int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done += uint64(count)
+	p.report(min(p.begin+p.done/2, p.until-1), p.until)
+}

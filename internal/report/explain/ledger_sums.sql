@@ -1,0 +1,25 @@
+-- for each event: the sum of its ledger lines without corrections; what its corrections took back and gave back; what
+-- corrections took back of the grants that it wrote, and gave back of the grants that it reversed
+with own as (
+  select event_id,
+    coalesce(sum(delta) filter (where entry <> 'correction'), 0)::bigint as wrote,
+    coalesce(-sum(delta) filter (where entry = 'correction' and delta < 0), 0)::bigint as took_back,
+    coalesce(sum(delta) filter (where entry = 'correction' and delta > 0), 0)::bigint as gave_back
+  from credit_ledger
+  where event_id = any($1)
+  group by 1
+), of_grants as (
+  select distinct event_id, provider_payment_id, entry = 'grant' as granted, coalesce(reverses_line, line) as grant_line
+  from credit_ledger
+  where event_id = any($1) and entry <> 'correction'
+), undone as (
+  select g.event_id,
+    coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint as took_back,
+    coalesce(sum(c.delta) filter (where c.delta > 0 and not g.granted), 0)::bigint as gave_back
+  from of_grants g
+  join credit_ledger c on c.provider_payment_id = g.provider_payment_id and c.reverses_line = g.grant_line and c.entry = 'correction'
+  group by 1
+)
+select o.event_id, o.wrote, o.took_back, o.gave_back, coalesce(u.took_back, 0), coalesce(u.gave_back, 0)
+from own o
+left join undone u using (event_id)

@@ -1,0 +1,80 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+// claimed explains an event that says that a payment arrived, apart from credits.
+func (y story) claimed() string {
+	p, name := y.payment, page.Name(y.payment.ProviderPaymentID)
+	by := y.namer()
+	switch {
+	case !y.named():
+		return "It says that its payment arrived."
+	case p.UserID == "":
+		return fmt.Sprintf("It says that payment %s arrived. The payment is not claimed yet: %s.", name, NotClaimed(p, "user"))
+	case y.paid == nil || by == nil:
+		return fmt.Sprintf("It says that payment %s arrived, which is claimed for user %s.", name, page.Name(p.UserID)) + y.gave()
+	case y.paid.User == p.UserID:
+		return fmt.Sprintf("It claimed payment %s for user %s.", name, page.Name(p.UserID)) + y.gave()
+	case y.paid.User != "":
+		return fmt.Sprintf("It names user %s. By the provider's time %s was first, and names user %s: payment %s is of that user.",
+			page.Name(y.paid.User), nameAndTime(by), page.Name(p.UserID), name)
+	case by.Seq > y.event.StreamSeq:
+		return fmt.Sprintf("It says that payment %s arrived. Its user was not known until %s (seq %d) named user %s.",
+			name, page.Name(by.EventID), by.Seq, page.Name(p.UserID)) + y.gave()
+	}
+	return fmt.Sprintf("It claimed payment %s for user %s, whom %s names.", name, page.Name(p.UserID), page.Name(by.EventID)) + y.gave()
+}
+
+// gave says what a claimed payment gives, apart from credits.
+func (y story) gave() string {
+	p, other := y.payment, ""
+	if y.event.Kind != "" && y.event.Kind != p.Kind {
+		other = fmt.Sprintf(" Its other events decide that the payment is for %s.", kindWords(p.Kind))
+	}
+	switch p.Kind {
+	case projections.KindSubscription:
+		return other + y.status()
+	case projections.KindPro:
+		return other + y.licence()
+	case "none":
+		return " The catalogue says that its product grants nothing."
+	}
+	return other
+}
+
+// licence says whether the payment gives a licence.
+func (y story) licence() string {
+	p, of := y.payment, y.rows.Subscriptions[y.payment.SubscriptionID]
+	switch {
+	case !p.ReversedAt.IsZero(): // before or after the claim
+		return " The whole payment was taken back, so it gives no licence."
+	case p.Lasts && hasEnded(of.Status):
+		return fmt.Sprintf(" It gave a licence, which ended with its subscription: %s set it to %s.", page.Name(of.EventID), page.Name(of.Status))
+	}
+	return " It gave a licence."
+}
+
+// again explains another event of a payment that was claimed before.
+func (y story) again() string {
+	text := "The same payment again"
+	first := y.event.StreamSeq
+	for _, f := range y.payment.Facts {
+		if f.Says == projections.Paid && f.Seq < first {
+			first = f.Seq
+			text = fmt.Sprintf("The same payment again: %s (seq %d) said before that it arrived", page.Name(f.EventID), f.Seq)
+		}
+	}
+	if y.rows.Wrote[y.event.EventID] == 0 {
+		text += ", so it grants nothing again"
+	}
+	text += ". What it says of the payment counts, too."
+	if y.subscription.EventID == y.event.EventID {
+		text += y.status()
+	}
+	return text
+}

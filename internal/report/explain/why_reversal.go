@@ -1,0 +1,85 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+// reversed explains a refund or chargeback that counts, or has counted.
+func (y story) reversed() string {
+	r, p := y.rows.Reversals[y.event.EventID], y.payment
+	text := reversalWord(r) + amountWords(r)
+	if r.Status != string(events.Succeeded) {
+		text = fmt.Sprintf("%s is reported as %s now, so what it had taken back is given back.", reversalWord(r), page.Name(r.Status))
+		if n := y.rows.Corrected[r.EventID].GivenBack; n > 0 {
+			return fmt.Sprintf("%s is reported as %s now, so a correction gave back %s.", reversalWord(r), page.Name(r.Status), page.Count(n, "credit"))
+		}
+	}
+	lines := y.granted()
+	switch {
+	case lines != "":
+		return text + lines + y.withoutLicence()
+	case r.Status != string(events.Succeeded):
+		return text
+	case !p.Paid:
+		return text + " No event says yet that its payment arrived. The reversal takes effect when one does."
+	case p.UserID == "":
+		return text + " Its payment is not claimed yet. The reversal takes effect when it is."
+	case p.Kind == projections.KindPro:
+		return text + y.withoutLicence()
+	case r.Amount != nil:
+		return text + " It took back no credits: there were none, they had been taken back already, or its share is less than one credit."
+	}
+	return text + " It took back no credits: there were none, or they had been taken back already."
+}
+
+// withoutLicence says what the reversal means for the licence of its payment.
+func (y story) withoutLicence() string {
+	p := y.payment
+	switch {
+	case p.Kind != projections.KindPro || p.UserID == "":
+		return ""
+	case p.ReversedBy == y.event.EventID:
+		return " With it nothing of the payment is left, so the payment does not give a licence any more."
+	case !p.ReversedAt.IsZero():
+		return " The payment does not give a licence any more."
+	}
+	return " The licence stays, because a part of the payment is kept."
+}
+
+// ignoredReversal explains a refund or chargeback that takes nothing back.
+func (y story) ignoredReversal(r projections.Reversal) string {
+	decides := y.rows.Decides[r.EventID]
+	if decides.EventID == "" || decides.EventID == r.EventID || decides.Status == r.Status {
+		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", page.Name(r.Status))
+	}
+	return fmt.Sprintf("The provider reports it as %s here. By the provider's time %s (%s) is newer, and says %s: so nothing is taken back.",
+		page.Name(r.Status), page.Name(decides.EventID), at(decides.OccurredAt), page.Name(decides.Status))
+}
+
+func reversalWord(r projections.Reversal) string {
+	if r.Cause == string(events.Chargeback) {
+		return "The chargeback"
+	}
+	return "The refund"
+}
+
+func amountWords(r projections.Reversal) string {
+	switch {
+	case r.Amount == nil && r.Total == nil:
+		return " is of the whole payment."
+	case r.Total != nil:
+		return fmt.Sprintf(" says that the total taken back is %d%s.", *r.Total, ofPaid(r.Paid))
+	}
+	return fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
+}
+
+func ofPaid(paid *int64) string {
+	if paid == nil {
+		return ""
+	}
+	return fmt.Sprintf(" of %d paid", *paid)
+}

@@ -1,0 +1,124 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+// hasEnded reports whether a subscription of that status has ended.
+func hasEnded(status string) bool {
+	return slices.Contains([]string{events.Canceled, events.Expired, events.Unpaid, events.Incomplete}, status)
+}
+
+// status says what the event says of the status of its subscription, and which event decides it.
+func (y story) status() string {
+	e, s := y.event, y.subscription
+	decides := &projections.Fact{EventID: s.EventID, At: s.OccurredAt}
+	switch says := y.statusSaid(); {
+	case s.Status == "":
+		return ""
+	case s.EventID == e.EventID:
+		return fmt.Sprintf(" It set the subscription to %s.", page.Name(s.Status))
+	case y.said != nil && y.said.Status == "" && y.paid == nil:
+		return fmt.Sprintf(" It names no status. The subscription is %s, as %s says.", page.Name(s.Status), nameAndTime(decides))
+	case says == "":
+		return fmt.Sprintf(" The subscription is %s, as %s says.", page.Name(s.Status), nameAndTime(decides))
+	case says == s.Status:
+		return fmt.Sprintf(" It says that the subscription is %s, and so does %s.", page.Name(says), nameAndTime(decides))
+	case e.OccurredAt.Before(s.OccurredAt):
+		return fmt.Sprintf(" It says that the subscription is %s. By the provider's time %s is newer, and says %s.",
+			page.Name(says), nameAndTime(decides), page.Name(s.Status))
+	case s.Status == events.Canceled:
+		return fmt.Sprintf(" It says that the subscription is %s. But %s has canceled it: only a payment for a period that begins later makes it active again.",
+			page.Name(says), nameAndTime(decides))
+	case s.Status == events.ScheduledCancel:
+		return fmt.Sprintf(" It says that the subscription is %s. But %s has announced the cancellation, which stays until a payment for a later period.",
+			page.Name(says), nameAndTime(decides))
+	default:
+		return fmt.Sprintf(" It says that the subscription is %s, but %s says %s.", page.Name(says), nameAndTime(decides), page.Name(s.Status))
+	}
+}
+
+// statusSaid returns the status that the event gives the subscription; empty if it gives none, or if that is not kept.
+func (y story) statusSaid() string {
+	f := y.said
+	if y.paid != nil {
+		f = y.paid
+	}
+	switch {
+	case f == nil:
+		return ""
+	case f.Says == projections.Paid:
+		return cmp.Or(f.Status, events.Active)
+	}
+	return f.Status
+}
+
+// brought says for which payments the event brought the user.
+func (y story) brought() string {
+	waited := y.rows.Waited[y.event.EventID]
+	if len(waited) == 0 || y.said == nil {
+		return ""
+	}
+	names := make([]string, len(waited))
+	for i := range waited {
+		names[i] = page.Name(waited[i])
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf(" It names user %s, for whom payment %s waited: the payment was claimed.", page.Name(y.said.User), names[0])
+	}
+	return fmt.Sprintf(" It names user %s, for whom payments waited: %s. They were claimed.", page.Name(y.said.User), strings.Join(names, ", "))
+}
+
+// lifecycle explains an event about the status of a subscription that was applied.
+func (y story) lifecycle() string {
+	e, s := y.event, y.subscription
+	switch {
+	case s.SubscriptionID == "" && y.named():
+		return fmt.Sprintf("It says that transaction %s and order %s are one payment. So the payment was claimed for user %s.",
+			page.Name(y.payment.TransactionID), page.Name(y.payment.OrderID), page.Name(y.payment.UserID))
+	case s.SubscriptionID == "":
+		return "It is about a subscription of which the tables have nothing."
+	case s.Kind != projections.KindPro:
+	case s.EventID == e.EventID && hasEnded(s.Status):
+		return trimmed(y.status()+y.brought()) + " A licence that lasts as long as the subscription has ended with it."
+	}
+	if text := trimmed(y.status() + y.brought()); text != "" {
+		return text
+	}
+	return "It names a subscription whose status no event has given yet."
+}
+
+// stale explains an event that has not decided the status of its subscription.
+func (y story) stale() string {
+	text := trimmed(y.status())
+	if text == "" {
+		text = "Another event decides the status of its subscription."
+	}
+	return text + y.granted()
+}
+
+// sold explains a checkout that says what the payments of a subscription are for.
+func (y story) sold() string {
+	text := "It is a checkout of the subscription"
+	switch f := y.said; {
+	case f == nil:
+	case f.Product != "":
+		text = "It says that the subscription sells product " + page.Name(f.Product)
+	case f.Kind != "":
+		text = "It says that the subscription sells " + strings.Replace(kindWords(f.Kind), "a ", "", 1) + "s"
+	}
+	text += ". Its payments are other events." + y.brought()
+	if y.said != nil && y.said.Status != "" {
+		text += y.status()
+	}
+	return text
+}
+
+func trimmed(text string) string { return strings.TrimPrefix(text, " ") }

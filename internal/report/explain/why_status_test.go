@@ -1,0 +1,136 @@
+package explain
+
+import (
+	"testing"
+)
+
+func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
+	t.Parallel()
+	requireSentences(t, map[string]tale{
+		"a status": {
+			bare,
+			logOf{monthly, {ID: "e2", Action: lifecycle, SubscriptionID: "s1", Status: "past_due"}},
+			"e2", "applied",
+			"It set the subscription to past_due.",
+		},
+		"a status that a newer event changed": {
+			bare,
+			logOf{{ID: "e0", Action: lifecycle, SubscriptionID: "s1", Status: "past_due"}, monthly},
+			"e0", "applied",
+			"It says that the subscription is past_due. By the provider's time e1 (2026-01-02 10:02:00Z) is newer, and says active.",
+		},
+		"the same status as a newer event": {
+			bare,
+			logOf{{ID: "e0", Action: lifecycle, SubscriptionID: "s1", UserID: "u1", Status: "active"}, nobodys},
+			"e0", "applied",
+			"It says that the subscription is active, and so does e1 (2026-01-02 10:02:00Z).",
+		},
+		"a status of the implicit subscription": {
+			bare,
+			logOf{{ID: "e1", Action: lifecycle, Status: "active", UserID: "u1", Recurring: true}},
+			"e1", "applied",
+			"It set the subscription to active.",
+		},
+		"an event that names no status": {
+			bare,
+			logOf{monthly, {ID: "e2", Action: lifecycle, SubscriptionID: "s1"}},
+			"e2", "applied",
+			"It names no status. The subscription is active, as e1 (2026-01-02 10:01:00Z) says.",
+		},
+		"an event that names no status, and there is none": {
+			bare,
+			logOf{{ID: "e2", Action: lifecycle, SubscriptionID: "s1"}},
+			"e2", "applied",
+			"It names a subscription whose status no event has given yet.",
+		},
+		"a stale status": {
+			bare,
+			logOf{canceled, {ID: "e3", Action: lifecycle, SubscriptionID: "s1", Status: "past_due", OccurredAt: minute(40)}},
+			"e3", "stale",
+			"It says that the subscription is past_due. By the provider's time e2 (2026-01-02 10:50:00Z) is newer, and says canceled.",
+		},
+		"a status after a cancellation": {
+			bare,
+			logOf{canceled, {ID: "e3", Action: lifecycle, SubscriptionID: "s1", Status: "active", OccurredAt: minute(60)}},
+			"e3", "stale",
+			"It says that the subscription is active. But e2 (2026-01-02 10:50:00Z) has canceled it: only a payment for a period that begins later makes it active again.",
+		},
+		"a second cancellation": {
+			bare,
+			logOf{canceled, with(canceled, func(e *event) { e.ID, e.OccurredAt = "e3", minute(60) })},
+			"e3", "stale",
+			"It says that the subscription is canceled, and so does e2 (2026-01-02 10:50:00Z).",
+		},
+		"a status of the same moment": {
+			bare,
+			logOf{
+				{ID: "e1", Action: lifecycle, SubscriptionID: "s1", Status: "active", OccurredAt: minute(1)},
+				{ID: "e2", Action: lifecycle, SubscriptionID: "s1", Status: "incomplete", OccurredAt: minute(1)},
+			},
+			"e2", "stale",
+			"It says that the subscription is incomplete, but e1 (2026-01-02 10:01:00Z) says active.",
+		},
+		"a status that brings the user": {
+			bare,
+			logOf{nobodys, {ID: "e2", Action: lifecycle, SubscriptionID: "s1", UserID: "u1", Status: "active"}},
+			"e2", "applied",
+			"It set the subscription to active. It names user u1, for whom payment t1 waited: the payment was claimed.",
+		},
+		"an older status that brings the user": {
+			bare,
+			logOf{
+				nobodys,
+				{ID: "e2", Action: lifecycle, SubscriptionID: "s1", UserID: "u1", Status: "trialing", OccurredAt: minute(0)},
+			},
+			"e2", "applied",
+			"It says that the subscription is trialing. By the provider's time e1 (2026-01-02 10:01:00Z) is newer, and says active. It names user u1, for whom payment t1 waited: the payment was claimed.",
+		},
+		"a status that brings the user of two payments": {
+			bare,
+			logOf{
+				nobodys,
+				with(nobodys, func(e *event) { e.ID, e.Transaction = "e2", "t2" }),
+				{ID: "e3", Action: lifecycle, SubscriptionID: "s1", UserID: "u1", Status: "active"},
+			},
+			"e3", "applied",
+			"It set the subscription to active. It names user u1, for whom payments waited: t1, t2. They were claimed.",
+		},
+		"names of one payment that claim it": {
+			bare,
+			logOf{
+				{ID: "e1", Action: payment, Order: "o1", UserID: "u1"},
+				{ID: "e2", Action: payment, Transaction: "t1", Kind: pack, Credits: number(100)},
+				{ID: "e3", Action: lifecycle, Kind: pack, Transaction: "t1", Order: "o1", UserID: "u1"},
+			},
+			"e3", "applied",
+			"It says that transaction t1 and order o1 are one payment. So the payment was claimed for user u1.",
+		},
+		"a status of a licence": {
+			bare,
+			logOf{{ID: "e1", Action: lifecycle, SubscriptionID: "s1", Kind: licence, Status: "active"}},
+			"e1", "ignored",
+			"It is about the status of a subscription, but what was sold is a licence, which this event does not change.",
+		},
+		"a status that makes payments licences": {
+			bare,
+			logOf{
+				with(monthly, func(e *event) { e.Kind, e.Recurring = "", true }),
+				{ID: "e2", Action: lifecycle, SubscriptionID: "s1", Kind: licence, Status: "active"},
+			},
+			"e2", "applied",
+			"It set the subscription to active. It changed what payments grant, so a correction took back 5 credits.",
+		},
+		"the end of a subscription of a licence": {
+			shop,
+			logOf{rented, canceled},
+			"e2", "applied",
+			"It set the subscription to canceled. A licence that lasts as long as the subscription has ended with it.",
+		},
+		"a pack's status without a subscription": {
+			bare,
+			logOf{{ID: "e1", Action: lifecycle, Kind: pack, UserID: "u1", Status: "active"}},
+			"e1", "ignored",
+			"It is about the status of a subscription, but what was sold is a credit pack, which this event does not change.",
+		},
+	})
+}
