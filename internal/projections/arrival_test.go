@@ -244,7 +244,7 @@ func ending(s *State) string {
 	names := map[string]string{}
 	add := func(table string, row any, without ...string) {
 		line := lines(table, []any{row})[0] + " "
-		for _, column := range append(without, "stream_seq", "reversed_seq", "facts") {
+		for _, column := range append(without, "stream_seq", "reversed_seq", "joined", "facts") {
 			line = regexp.MustCompile(" "+column+"=[^ ]* ").ReplaceAllString(line, " ")
 		}
 		for id, name := range names {

@@ -49,6 +49,7 @@ func (r Rules) name(s *State, f *step, said *Fact) (changed []string) {
 			facts = facts.with(one)
 		}
 		p.OrderID, other.OrderID, f.former = other.OrderID, "", other.subscriptions()
+		p.Joined = true
 		s.change(&other, nil)
 		changed = append(changed, f.joined)
 	}

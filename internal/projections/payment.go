@@ -33,6 +33,7 @@ type Payment struct {
 
 	Paid        bool   `db:"paid"`         // an event says that it was paid
 	Known       bool   `db:"known"`        // everything but its user is known
+	Joined      bool   `db:"joined"`       // the row that had its order's name turned out to be this payment
 	Lasts       bool   `db:"lasts"`        // its licence ends with its subscription
 	ReversedBy  string `db:"reversed_by"`  // the event of the reversal after which nothing was left
 	ReversedSeq int64  `db:"reversed_seq"` // of that event
@@ -90,7 +91,7 @@ func (p *Payment) ids() []string {
 	if p.isGone() {
 		return nil
 	}
-	if p.OrderID == "" || p.OrderID == p.ProviderPaymentID {
+	if !p.Joined { // the order's name can be the transaction of another payment
 		return []string{p.ProviderPaymentID}
 	}
 	return []string{p.ProviderPaymentID, p.OrderID}

@@ -213,7 +213,7 @@ func (s *sale) creditsMore(than *sale) bool {
 func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment, sale) {
 	said := r.purchaseOf(p.Facts)
 	derived := Payment{
-		ProviderPaymentID: p.ProviderPaymentID, Provider: p.Provider, TransactionID: p.TransactionID, OrderID: p.OrderID,
+		ProviderPaymentID: p.ProviderPaymentID, Provider: p.Provider, TransactionID: p.TransactionID, OrderID: p.OrderID, Joined: p.Joined,
 		SubscriptionID: said.subscription, EventID: p.EventID, OccurredAt: p.OccurredAt, StreamSeq: p.StreamSeq, Facts: p.Facts,
 	}
 	decides := p.Facts.first(func(f *Fact) bool { return f.Says != Sold })

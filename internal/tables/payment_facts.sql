@@ -20,6 +20,7 @@ create table payment_facts (
   stream_seq          bigint not null,
   paid                boolean not null,
   known               boolean not null,
+  joined              boolean not null default false,
   lasts               boolean not null,
   reversed_by         text,
   reversed_seq        bigint not null,

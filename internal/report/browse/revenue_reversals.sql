@@ -8,7 +8,7 @@ with named as (
   union all
   select provider_payment_id, order_id, amount, currency, kind
   from payment_facts
-  where refunded_amount is not null and order_id <> provider_payment_id
+  where refunded_amount is not null and joined
 )
 select p.provider_payment_id, p.amount, coalesce(p.currency, ''), coalesce(p.kind, ''), r.event_id, r.reversal_id, r.status, r.amount, r.total, r.paid, r.occurred_at
 from named p
