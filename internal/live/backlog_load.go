@@ -27,12 +27,12 @@ func (b *backlog) load(ctx context.Context, batch []events.Event) error {
 // noteLicensed notes the users whose licence can depend on all of their pro payments, because of a row that the last
 // batch has made.
 func (b *backlog) noteLicensed() {
-	b.state.Payments.EachChanged(func(p *projections.Payment, _ bool, _ int) {
+	b.state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
 		if p.Kind == projections.KindPro && p.UserID != "" {
 			b.licensed = append(b.licensed, p.UserID)
 		}
 	})
-	b.state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool, _ int) {
+	b.state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) {
 		if !l.RevokedAt.IsZero() {
 			b.licensed = append(b.licensed, l.UserID)
 		}

@@ -192,7 +192,7 @@ func (d *derivation) findPayments() {
 // termsFor returns what its subscription says of a payment.
 func (d *derivation) termsFor(p *Payment) terms {
 	for i := range d.subscriptions {
-		if t := &d.subscriptions[i]; t.id == p.firstSubscription() {
+		if t := &d.subscriptions[i]; t.id == p.Facts.firstSubscription() {
 			return t.now
 		}
 	}
@@ -200,7 +200,7 @@ func (d *derivation) termsFor(p *Payment) terms {
 }
 
 func (r Rules) termsFor(s *State, p *Payment) terms {
-	if of := s.Subscriptions.find(p.firstSubscription()); of != nil {
+	if of := s.Subscriptions.find(p.Facts.firstSubscription()); of != nil {
 		return r.termsOf(of.Facts)
 	}
 	return terms{}

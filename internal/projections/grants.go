@@ -44,7 +44,7 @@ func (c *claimed) dues() []due {
 // came, and in that month the larger of the two counts.
 func grantsOf(payments []claimed) [][]due {
 	slices.SortFunc(payments, func(a, b claimed) int {
-		return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(a.firstEvent(), b.firstEvent()))
+		return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(a.EventID, b.EventID))
 	})
 	all := make([][]due, len(payments))
 	for i := range payments {
@@ -64,9 +64,6 @@ func grantsOf(payments []claimed) [][]due {
 	}
 	return all
 }
-
-// firstEvent is the event that says first that the payment arrived.
-func (p *Payment) firstEvent() string { return p.EventID }
 
 // sameMonth reports whether two grants of a payment are of one of its months. A grant does not move when an earlier event
 // of the payment comes later. Two months begin at least 28 days apart.

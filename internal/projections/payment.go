@@ -64,11 +64,6 @@ func (p *Payment) subscriptions() (all []string) {
 	return all
 }
 
-// firstSubscription returns the subscription that the first event names which names any.
-func (p *Payment) firstSubscription() string {
-	return p.Facts.firstSubscription()
-}
-
 // Users lists the users whom the payment's events name, and the one who has claimed it.
 func (p *Payment) Users() []string { return addName(p.Facts.users(), p.UserID) }
 
@@ -142,6 +137,7 @@ func addName(list []string, name string) []string {
 	return append(list, name)
 }
 
+// firstSubscription returns the subscription of the first fact of a payment that names one.
 func (f Facts) firstSubscription() string {
 	for _, one := range f {
 		if one.Subscription != "" && one.Says != Sold {

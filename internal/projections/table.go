@@ -85,11 +85,11 @@ func (t *Table[K, R]) Rows() []R {
 }
 
 // EachChanged calls do with every row that is new or has changed, in the order of their first
-// change. loaded is false for a new row. index is that of the row in Rows.
-func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool, index int)) {
+// change. loaded is false for a new row.
+func (t *Table[K, R]) EachChanged(do func(row *R, loaded bool)) {
 	for _, index := range t.changed {
 		if row := &t.rows[index]; !row.removed {
-			do(&row.value, row.loaded, index)
+			do(&row.value, row.loaded)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (t *Table[K, R]) Removed() (out []R) {
 
 func (t *Table[K, R]) list(loaded bool) []R {
 	out := make([]R, 0, len(t.changed))
-	t.EachChanged(func(row *R, wasLoaded bool, _ int) {
+	t.EachChanged(func(row *R, wasLoaded bool) {
 		if wasLoaded == loaded {
 			out = append(out, *row)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // Table declares one derived table, whose rows are of type R: how to create it, how to
-// find its rows, and which other rows belong to them. Load, save, the row cache, verify and
+// find its rows, and which other rows belong to them. Load, save, verify and
 // settle follow from the declaration. It is safe for concurrent use.
 type Table[R any] struct {
 	Definition
