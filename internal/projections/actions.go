@@ -7,6 +7,39 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
+// says returns what the event says of its payment, and of its subscription; nil for nothing.
+func (r Rules) says(f *step) (ofPayment, ofSubscription *Fact) {
+	switch {
+	case f.Action == events.Payment && f.Trial && r.grantsNoTrial(f):
+		ofPayment, ofSubscription = f.name(), f.fact(Status)
+		ofSubscription.Status = cmp.Or(ofSubscription.Status, events.Trialing)
+	case f.Action == events.Payment:
+		ofPayment = f.fact(Paid)
+		ofPayment.Subscription = f.SubscriptionID
+	case f.Action == events.Checkout:
+		ofSubscription = f.fact(Sold)
+		if f.Transaction != "" { // otherwise the order is that of the checkout
+			ofPayment = f.name()
+		}
+	case f.Action == events.Subscription:
+		ofPayment, ofSubscription = f.name(), f.fact(Status)
+		if f.SubscriptionID == "" {
+			ofSubscription.User = f.user
+		}
+	}
+	return ofPayment, ofSubscription
+}
+
+// tell stores what the event says, and brings up to date what follows from it.
+func (r Rules) tell(s *State, f *step) {
+	ofPayment, ofSubscription := r.says(f)
+	var changed []string
+	if ofPayment != nil && f.PaymentID() != "" {
+		changed = r.name(s, f, ofPayment)
+	}
+	r.derive(s, f, changed, ofSubscription)
+}
+
 // pay is the rule of payments. The event's fact is kept even if something is missing to claim the payment: a later event
 // can add it. A fact that can never be used is not kept.
 func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
@@ -23,13 +56,11 @@ func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
 		r.keepNames(s, f)
 		return Rejected, r.missing(f, &before, unusable)
 	}
-	said := f.fact(Paid)
-	said.Subscription = f.SubscriptionID
-	if r.overflows(s, f, said) {
+	if r.overflows(s, f) {
 		r.keepNames(s, f)
 		return Rejected, OutOfRange
 	}
-	r.derive(s, f, r.name(s, f, said), nil)
+	r.tell(s, f)
 	p, _ := s.Payments.Get(f.payment.ProviderPaymentID)
 	f.payment = p
 	f.user, f.kind = cmp.Or(f.UserID, p.UserID, f.user), cmp.Or(f.Kind, r.offeredKind(f), p.Kind, f.kind)
@@ -48,13 +79,7 @@ func (r Rules) beginTrial(s *State, f *step) (Outcome, Reason) {
 		r.keepNames(s, f)
 		return Ignored, ""
 	}
-	said := f.fact(Status)
-	said.Status = cmp.Or(said.Status, events.Trialing)
-	var changed []string
-	if f.PaymentID() != "" {
-		changed = r.name(s, f, f.name())
-	}
-	r.derive(s, f, changed, said)
+	r.tell(s, f)
 	return Ignored, ""
 }
 
@@ -103,12 +128,13 @@ func (r Rules) unusable(f *step) Reason {
 }
 
 // overflows reports whether the user's balance could not hold what the payment would grant.
-func (r Rules) overflows(s *State, f *step, said *Fact) bool {
+func (r Rules) overflows(s *State, f *step) bool {
 	if !s.nearlyFull { // nearly always
 		return false
 	}
 	p := f.payment
 	p.ProviderPaymentID = cmp.Or(p.ProviderPaymentID, f.PaymentID())
+	said, _ := r.says(f)
 	p.Facts = p.Facts.with(said)
 	derived, _ := r.derivePayment(p, r.termsFor(s, &p), nil)
 	return !s.canGrant(&derived)
@@ -156,14 +182,9 @@ func (r Rules) sell(s *State, f *step) (Outcome, Reason) {
 		r.link(s, f)
 		return Rejected, reason
 	}
-	said := f.fact(Sold)
-	if f.Transaction == "" {
-		r.derive(s, f, nil, said)
-		return r.decided(s, f, f.SubscriptionID), ""
-	}
-	r.derive(s, f, r.name(s, f, f.name()), said)
+	r.tell(s, f)
 	f.payment = Payment{} // the order is that of the checkout
-	return r.decided(s, f, f.SubscriptionID), ""
+	return r.decided(s, f), ""
 }
 
 // link records that the event's payment is one of its subscription.
@@ -182,38 +203,26 @@ func (r Rules) setStatus(s *State, f *step) (Outcome, Reason) {
 		return Rejected, UnknownKind
 	}
 	other := f.kind != KindSubscription
-	key := f.SubscriptionID
 	switch {
-	case key == "" && other:
+	case f.SubscriptionID == "" && other:
 		if r.keepNames(s, f); f.claimed {
 			return Applied, ""
 		}
 		return Ignored, ""
-	case key == "" && f.user == "":
+	case f.SubscriptionID == "" && f.user == "":
 		r.link(s, f)
 		return Rejected, MissingUser
-	case key == "":
-		key = ImplicitSubscription(f.user)
 	}
-	said := f.fact(Status)
-	if isImplicit(key) {
-		said.User = f.user
-	}
-	var changed []string
-	if f.PaymentID() != "" {
-		changed = r.name(s, f, f.name())
-	}
-	said.Subscription = key
-	r.derive(s, f, changed, said)
-	if outcome := r.decided(s, f, key); f.claimed || f.licensed || !other {
+	r.tell(s, f)
+	if outcome := r.decided(s, f); f.claimed || f.licensed || !other {
 		return outcome, ""
 	}
 	return Ignored, ""
 }
 
 // decided returns the outcome of an event about a subscription: it is stale if another event has decided the status.
-func (r Rules) decided(s *State, f *step, subscription string) Outcome {
-	state := s.Subscriptions.find(subscription)
+func (r Rules) decided(s *State, f *step) Outcome {
+	state := s.Subscriptions.find(f.subscription())
 	if f.claimed || f.licensed || f.Status == "" || state.EventID == f.ID {
 		return Applied
 	}

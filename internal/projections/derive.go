@@ -1,9 +1,7 @@
 package projections
 
 import (
-	"cmp"
 	"slices"
-	"time"
 )
 
 // derivation brings the rows up to date after an event. Its methods run once each, in the order of derive. A step reads
@@ -19,24 +17,15 @@ type derivation struct {
 	users         []string  // whose shown subscription and licence may change
 }
 
-// touched is a subscription whose facts have changed.
-type touched struct {
-	id          string
-	before, now terms
-	sells       bool      // something else than before, from that time on
-	from        time.Time // zero: for all payments
-}
-
 // derive brings up to date what follows from the facts of these payments, which are stored, and from the fact that the
 // event adds to a subscription, if said is not nil.
 func (r Rules) derive(s *State, f *step, payments []string, said *Fact) {
 	d := derivation{Rules: r, State: s, step: f, payments: payments}
-	if said != nil {
-		d.addFact(cmp.Or(said.Subscription, f.SubscriptionID), said)
+	tellers := make([]teller, len(payments))
+	for i, id := range payments {
+		tellers[i] = teller{id, s.Payments.find(id).Facts}
 	}
-	for _, id := range payments {
-		d.tellSubscriptions(s.Payments.find(id))
-	}
+	d.subscriptions = slices.DeleteFunc(r.touch(s, f, tellers, said), func(t touched) bool { return !d.putFacts(&t) })
 	d.findPayments()
 	for _, id := range d.payments {
 		d.derivePayment(id)
@@ -53,137 +42,30 @@ func (r Rules) derive(s *State, f *step, payments []string, said *Fact) {
 	}
 }
 
-// addFact gives a subscription what the event says of it.
-func (d *derivation) addFact(subscription string, one *Fact) {
-	row := d.subscriptionNamed(subscription)
-	d.putFacts(row, row.Facts.with(one))
-}
-
-// tellSubscriptions gives the facts of a payment to the subscriptions that its events name, or to the implicit one of its
-// user. It takes them away from an implicit subscription to which the payment no longer belongs.
-func (d *derivation) tellSubscriptions(p *Payment) {
-	said, id := d.purchaseOf(p.Facts), p.ProviderPaymentID
-	to := p.subscriptions()
-	if user := d.implicitUser(&said); user != "" {
-		to = []string{ImplicitSubscription(user)}
-	}
-	former := addName(nil, d.toldBy[id])
-	if p.isGone() {
-		former = append(former, d.step.former...)
-	}
-	for _, subscription := range former {
-		if !slices.Contains(to, subscription) {
-			row := d.subscriptionNamed(subscription)
-			d.putFacts(row, row.Facts.where(func(f *Fact) bool { return f.Payment != id }))
-		}
-	}
-	for _, subscription := range to {
-		row := d.subscriptionNamed(subscription)
-		facts := row.Facts
-		for _, f := range facts {
-			if f.Payment == id && !d.tells(&said, f.EventID, f.Says) {
-				facts = facts.where(func(other *Fact) bool { return other != f })
-			}
-		}
-		for _, list := range []Facts{said.paid, said.others} {
-			for _, f := range list {
-				if says := d.saysFor(&said, f); says != "" && facts.has(f.EventID, says) == nil {
-					facts = facts.with(f.of(id, says))
-				}
-			}
-		}
-		d.putFacts(row, facts)
-	}
-}
-
-// saysFor returns what a fact of a payment says for its subscription; empty for nothing. An event of another user or kind
-// says nothing of the payment; but what it says of the kind counts for the subscription.
-func (d *derivation) saysFor(said *purchase, f *Fact) Says {
-	switch {
-	case slices.Contains(said.paid, f):
-		return Paid
-	case d.Catalogue == nil && f.Subscription != "" && f.Kind != "":
-		return Named
-	}
-	return ""
-}
-
-func (d *derivation) tells(said *purchase, event string, says Says) bool {
-	for _, list := range []Facts{said.paid, said.others} {
-		for _, f := range list {
-			if f.EventID == event && d.saysFor(said, f) == says {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// of returns the fact for the subscription of a payment.
-func (f *Fact) of(payment string, says Says) *Fact {
-	if says == Named {
-		return &Fact{EventID: f.EventID, Seq: f.Seq, At: f.At, Says: Named, Payment: payment, Kind: f.Kind, GitHubUser: f.GitHubUser}
-	}
-	return &Fact{
-		EventID: f.EventID, Seq: f.Seq, At: f.At, Says: Paid, Payment: payment, User: f.User, Kind: f.Kind,
-		GitHubUser: f.GitHubUser, Product: f.Product, ByBuyer: f.ByBuyer, Status: f.Status, From: f.From, Until: f.Until,
-		Prorated: f.Prorated, CanceledAt: f.CanceledAt,
-	}
-}
-
-func (d *derivation) subscriptionNamed(subscription string) SubscriptionState {
-	if row := d.Subscriptions.find(subscription); row != nil {
-		return *row
-	}
-	return SubscriptionState{SubscriptionID: subscription}
-}
-
-// putFacts stores a subscription with other facts. It is not derived yet.
-func (d *derivation) putFacts(row SubscriptionState, facts Facts) {
-	facts = facts.ofSubscription()
+// putFacts stores a subscription with its new facts, and reports whether something has changed. It is not derived yet.
+func (d *derivation) putFacts(t *touched) bool {
+	row, known := d.Subscriptions.Get(t.id)
 	provider := row.Provider
-	if !row.implicit() && row.SubscriptionID == d.step.SubscriptionID {
+	if t.id == d.step.SubscriptionID {
 		provider = providerOf(provider, d.step.Provider)
 	}
-	if slices.Equal(facts, row.Facts) && provider == row.Provider && d.Subscriptions.find(row.SubscriptionID) != nil {
-		return
+	if known && provider == row.Provider && slices.Equal(t.before, t.after) {
+		return false
 	}
-	at := slices.IndexFunc(d.subscriptions, func(t touched) bool { return t.id == row.SubscriptionID })
-	if at < 0 {
-		at = len(d.subscriptions)
-		d.subscriptions = append(d.subscriptions, touched{id: row.SubscriptionID, before: d.termsOf(row.Facts)})
-	}
-	d.subscriptions[at].note(row.Facts, facts, d.sells)
-	d.subscriptions[at].now = d.termsOf(facts)
-	row.Provider, row.Facts = provider, facts
+	row.SubscriptionID, row.Provider, row.Facts = t.id, provider, t.after
 	d.putSubscription(&row)
-}
-
-// note notes from when on the subscription sells something else.
-func (t *touched) note(before, now Facts, sells func(*Fact) bool) {
-	for _, one := range now {
-		if !sells(one) || slices.Contains(before, one) || t.sells && !one.At.Before(t.from) {
-			continue
-		}
-		t.sells, t.from = true, one.At
-		sellsSo := func(f *Fact) bool { return sells(f) && f.ByBuyer == one.ByBuyer }
-		if first := before.first(sellsSo); first == nil || one.before(first) {
-			t.from = time.Time{}
-		}
-	}
+	return true
 }
 
 // findPayments adds the payments for which their subscriptions say something else than before.
 func (d *derivation) findPayments() {
 	for i := range d.subscriptions {
 		t := &d.subscriptions[i]
-		if t.now.user != t.before.user || t.now.kind != t.before.kind || t.now.gitHubUser != t.before.gitHubUser {
-			t.sells, t.from = true, time.Time{}
-		}
-		if !t.sells {
+		from, changed := t.was.changes(&t.is)
+		if !changed {
 			continue
 		}
-		for _, id := range d.paymentsOf[t.id].from(t.from) {
+		for _, id := range d.paymentsOf[t.id].from(from) {
 			d.payments = addName(d.payments, id)
 		}
 	}
@@ -193,7 +75,7 @@ func (d *derivation) findPayments() {
 func (d *derivation) termsFor(p *Payment) terms {
 	for i := range d.subscriptions {
 		if t := &d.subscriptions[i]; t.id == p.Facts.firstSubscription() {
-			return t.now
+			return t.is
 		}
 	}
 	return d.Rules.termsFor(d.State, p)
@@ -293,7 +175,7 @@ func (d *derivation) writePeriod(all []claimed) {
 // deriveSubscription stores the subscription as it follows from its facts, and notes whose rows may change.
 func (d *derivation) deriveSubscription(t *touched) {
 	before, _ := d.Subscriptions.Get(t.id)
-	now := d.Rules.deriveSubscription(before, t.now)
+	now := d.Rules.deriveSubscription(before, t.is)
 	d.putSubscription(&now)
 	d.users = addName(addName(d.users, before.UserID), now.UserID)
 	if now.Kind != KindPro || before.ended() == now.ended() {

@@ -178,8 +178,10 @@ func requireModel(t require.TestingT, mode projections.Mode, sold *catalogue.Cat
 	var told strings.Builder
 	for i, e := range log {
 		e.Seq = uint64(i + 1)
-		rules.Fold(s, e)
 		told.WriteString(eventLine(e))
+		reach := reachOf(s, rules, e)
+		rules.Fold(s, e)
+		reach.requireCovers(t, s, &told)
 	}
 	m := newNaive(mode, sold, log)
 	want := m.tablesOf()

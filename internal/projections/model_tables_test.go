@@ -83,7 +83,7 @@ func foldedTables(s *projections.State) (rows []string) {
 	}
 	type key struct{ payment, user string }
 	sums := map[key]int64{}
-	for _, line := range s.Ledger.Inserted() {
+	for _, line := range s.Ledger.Lines() {
 		sums[key{line.ProviderPaymentID, line.UserID}] += line.Delta
 	}
 	for of, sum := range sums {

@@ -42,13 +42,10 @@ func (r Rules) name(s *State, f *step, said *Fact) (changed []string) {
 	if p.ProviderPaymentID == "" {
 		p = Payment{ProviderPaymentID: f.PaymentID(), EventID: f.ID, OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq)}
 	}
-	facts := p.Facts
+	facts := s.factsWith(f, said)
 	if f.joined != "" {
 		other, _ := s.Payments.Get(f.joined)
-		for _, one := range other.Facts {
-			facts = facts.with(one)
-		}
-		p.OrderID, other.OrderID, f.former = other.OrderID, "", other.subscriptions()
+		p.OrderID, other.OrderID, f.former = other.OrderID, "", other.Facts.subscriptions()
 		p.Joined = true
 		s.change(&other, nil)
 		changed = append(changed, f.joined)
@@ -60,12 +57,24 @@ func (r Rules) name(s *State, f *step, said *Fact) (changed []string) {
 	if _, taken := s.byOrder[f.Order]; p.OrderID == "" && !taken {
 		p.OrderID = f.Order
 	}
+	s.change(&p, facts)
+	f.payment, f.joined = p, ""
+	return append(changed, p.ProviderPaymentID)
+}
+
+// factsWith returns the facts of the event's payment, and of the row that turned out to be the same payment, and one more,
+// if it is not nil.
+func (s *State) factsWith(f *step, said *Fact) Facts {
+	facts := f.payment.Facts
+	if f.joined != "" {
+		for _, one := range s.Payments.find(f.joined).Facts {
+			facts = facts.with(one)
+		}
+	}
 	if said != nil {
 		facts = facts.with(said)
 	}
-	s.change(&p, facts.ofPayment())
-	f.payment, f.joined = p, ""
-	return append(changed, p.ProviderPaymentID)
+	return facts.ofPayment()
 }
 
 // change stores a payment with other facts. It is not derived yet.

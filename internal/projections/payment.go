@@ -54,9 +54,9 @@ func isKind(kind Kind) bool {
 	return kind == KindSubscription || kind == KindOneTime || kind == KindPro
 }
 
-// subscriptions lists the subscriptions that the payment's events name.
-func (p *Payment) subscriptions() (all []string) {
-	for _, one := range p.Facts {
+// subscriptions lists the subscriptions that the events of a payment name.
+func (f Facts) subscriptions() (all []string) {
+	for _, one := range f {
 		if one.Says != Sold {
 			all = addName(all, one.Subscription)
 		}
@@ -69,7 +69,7 @@ func (p *Payment) Users() []string { return addName(p.Facts.users(), p.UserID) }
 
 // Subscriptions lists the subscriptions to which the payment's facts can belong.
 func (p *Payment) Subscriptions() []string {
-	all := p.subscriptions()
+	all := p.Facts.subscriptions()
 	if len(all) == 0 {
 		for _, user := range p.Users() {
 			all = append(all, ImplicitSubscription(user))

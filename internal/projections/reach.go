@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/payfold/payfold/internal/events"
@@ -11,54 +12,41 @@ import (
 // name. Checking the events one at a time is enough: events that change nothing alone change nothing together.
 func (r Rules) Since(s *State, batch []events.Event) map[string]time.Time {
 	since := map[string]time.Time{}
-	note := func(subscription string, from time.Time) {
-		if known, noted := since[subscription]; !noted || from.Before(known) {
-			since[subscription] = from
-		}
-	}
 	for i := range batch {
 		f := newStep(s, &batch[i])
-		if !f.HasEffect() || f.Action == events.None || f.Action == events.Reverse {
+		if !f.HasEffect() || f.Action == events.None {
 			continue
 		}
 		r.findProduct(f)
-		for _, subscription := range f.subscriptions(s) {
-			row := s.Subscriptions.find(subscription)
-			if row == nil {
-				continue // none of its payments is claimed by what it says
-			}
-			says := map[events.Action]Says{events.Payment: Paid, events.Checkout: Sold, events.Subscription: Status}[f.Action]
-			one := f.fact(says)
-			before, now := r.termsOf(row.Facts), r.termsOf(row.Facts.with(one))
-			switch sells := r.sells(one); {
-			case before.user != "" && before.user != now.user, before.kind != now.kind, before.gitHubUser != now.gitHubUser:
-				note(subscription, time.Time{})
-			case sells && (len(before.sold) == 0 || one.before(before.sold[0])):
-				note(subscription, time.Time{})
-			case sells:
-				note(subscription, one.At)
+		for _, t := range r.wouldTouch(s, f) {
+			from, changed := t.was.changes(&t.is)
+			if known, noted := since[t.id]; changed && len(t.before) > 0 && (!noted || from.Before(known)) {
+				since[t.id] = from
 			}
 		}
 	}
 	return since
 }
 
-// subscriptions lists the subscriptions that the event and its payment name.
-func (f *step) subscriptions(s *State) []string {
-	all := addName(nil, f.SubscriptionID)
-	for _, name := range f.payment.subscriptions() {
-		all = addName(all, name)
+// wouldTouch returns the subscriptions that the event would touch.
+func (r Rules) wouldTouch(s *State, f *step) []touched {
+	ofPayment, ofSubscription := r.says(f)
+	if ofSubscription != nil && f.SubscriptionID == "" && f.user == "" {
+		ofSubscription = nil
 	}
+	var payments []teller
 	if f.joined != "" {
-		for _, name := range s.Payments.find(f.joined).subscriptions() {
-			all = addName(all, name)
-		}
+		payments = append(payments, teller{id: f.joined})
+		f.former = s.Payments.find(f.joined).Facts.subscriptions()
 	}
-	return all
+	if id := cmp.Or(f.payment.ProviderPaymentID, f.PaymentID()); id != "" {
+		payments = append(payments, teller{id, s.factsWith(f, ofPayment)})
+	}
+	return r.touch(s, f, payments, ofSubscription)
 }
 
-// Periods lists the periods whose payments can change because of these events: those of the payments of the state, and
-// those that the events name.
+// Periods lists the periods whose payments can change because of these events: those of the payments that were loaded for
+// them, and those that the events name. The payments of the periods of earlier payments are loaded already.
 func (s *State) Periods(batch []events.Event) (subscriptions []string, ends []time.Time) {
 	seen := map[period]bool{}
 	note := func(subscription string, end time.Time) {
@@ -86,9 +74,8 @@ func (s *State) Periods(batch []events.Event) (subscriptions []string, ends []ti
 			}
 		}
 	}
-	for i := range s.Payments.rows {
-		p := &s.Payments.rows[i].value
-		note(p.SubscriptionID, p.PeriodEnd)
+	for _, loaded := range s.Payments.fresh() {
+		note(loaded.value.SubscriptionID, loaded.value.PeriodEnd)
 	}
 	return subscriptions, ends
 }

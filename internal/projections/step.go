@@ -113,6 +113,14 @@ func (f *step) fact(says Says) *Fact {
 	return one
 }
 
+// subscription returns the subscription that the event is about: without a name, the implicit one of its user.
+func (f *step) subscription() string {
+	if f.SubscriptionID == "" {
+		return ImplicitSubscription(f.user)
+	}
+	return f.SubscriptionID
+}
+
 // name returns the fact that an event names a payment, for the subscription that it names.
 func (f *step) name() *Fact {
 	return &Fact{EventID: f.ID, Seq: int64(f.Seq), At: f.OccurredAt, Says: Named, Subscription: f.SubscriptionID}

@@ -47,6 +47,27 @@ func (r Rules) termsOf(facts Facts) (t terms) {
 	return t
 }
 
+// changes reports whether payments can be for something else than before, and from which time on: the zero time if all of
+// them can.
+func (t *terms) changes(now *terms) (from time.Time, changed bool) {
+	if now.user != t.user || now.kind != t.kind || now.gitHubUser != t.gitHubUser {
+		return time.Time{}, true
+	}
+	for _, one := range now.sold {
+		if slices.Contains(t.sold, one) {
+			continue
+		}
+		first := t.sold.first(func(f *Fact) bool { return f.ByBuyer == one.ByBuyer })
+		if first == nil || one.before(first) { // earlier payments are for it, too
+			return time.Time{}, true
+		}
+		if !changed || one.At.Before(from) {
+			from, changed = one.At, true
+		}
+	}
+	return from, changed
+}
+
 // sells reports whether the fact says what the payments of its subscription are for: that of a checkout, and under a
 // catalogue also that of an event about the status, if the catalogue has its product.
 func (r Rules) sells(f *Fact) bool {

@@ -6,6 +6,7 @@ type Table[K comparable, R any] struct {
 	index   map[K]int // of a row in rows, by its key
 	rows    []row[R]
 	changed []int // in the order of their first change
+	settled int   // how many rows there were when the table was settled
 }
 
 type row[R any] struct {
@@ -134,7 +135,7 @@ func (t *Table[K, R]) add(key K) *row[R] {
 func (t *Table[K, R]) clear() {
 	clear(t.index)
 	clear(t.rows)
-	t.rows, t.changed = t.rows[:0], t.changed[:0]
+	t.rows, t.changed, t.settled = t.rows[:0], t.changed[:0], 0
 }
 
 // settle makes all rows those of the database.
@@ -142,5 +143,8 @@ func (t *Table[K, R]) settle() {
 	for _, at := range t.changed {
 		t.rows[at].loaded, t.rows[at].listed = !t.rows[at].removed, false
 	}
-	t.changed = t.changed[:0]
+	t.changed, t.settled = t.changed[:0], len(t.rows)
 }
+
+// fresh returns the rows that were added since the table was settled.
+func (t *Table[K, R]) fresh() []row[R] { return t.rows[t.settled:] }
