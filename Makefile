@@ -100,7 +100,7 @@ EVENTS ?= 200000
 BACKLOG ?= 100000
 bench: ## decoding, deliveries/s, time to a visible row; with EVENTS (200000) events the ways to fold a log, its readers, restore, trim and start; live projection of BACKLOG (100000) events
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/events && \
+	go test -run '^$$' -bench Decode -benchtime 50000x -count 3 ./internal/providers && \
 	go test -run '^$$' -bench Deliveries -benchtime 20000x -count 3 ./internal/endtoend && \
 	go test -run '^$$' -bench Projection -benchtime 50000x -count 3 ./internal/endtoend && \
 	EVENTS=$(EVENTS) go test -run '^$$' -bench Visible -benchtime 1000x -count 3 ./internal/endtoend && \

@@ -10,7 +10,7 @@ import (
 // says returns what the event says of its payment, and of its subscription; nil for nothing.
 func (r Rules) says(f *step) (ofPayment, ofSubscription *Fact) {
 	switch {
-	case f.Action == events.Payment && f.Trial && r.grantsNoTrial(f):
+	case f.Action == events.Payment && f.beginsTrial():
 		ofPayment, ofSubscription = f.name(), f.fact(Status)
 		ofSubscription.Status = cmp.Or(ofSubscription.Status, events.Trialing)
 	case f.Action == events.Payment:
@@ -47,12 +47,12 @@ func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
 		r.keepNames(s, f)
 		return Ignored, NotPaid
 	}
-	if f.Trial && r.grantsNoTrial(f) {
+	if f.beginsTrial() {
 		return r.beginTrial(s, f)
 	}
 	before, unusable := f.payment, r.unusable(f)
 	if unusable != "" || f.PaymentID() == "" {
-		f.kind = cmp.Or(f.Kind, r.offeredKind(f), f.kind)
+		f.kind = cmp.Or(f.Kind, f.offeredKind(), f.kind)
 		r.keepNames(s, f)
 		return Rejected, r.missing(f, &before, unusable)
 	}
@@ -63,7 +63,7 @@ func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
 	r.tell(s, f)
 	p, _ := s.Payments.Get(f.payment.ProviderPaymentID)
 	f.payment = p
-	f.user, f.kind = cmp.Or(f.UserID, p.UserID, f.user), cmp.Or(f.Kind, r.offeredKind(f), p.Kind, f.kind)
+	f.user, f.kind = cmp.Or(f.UserID, p.UserID, f.user), cmp.Or(f.Kind, f.offeredKind(), p.Kind, f.kind)
 	switch reason := r.missing(f, &p, ""); {
 	case reason != "":
 		return Rejected, reason
@@ -83,24 +83,10 @@ func (r Rules) beginTrial(s *State, f *step) (Outcome, Reason) {
 	return Ignored, ""
 }
 
-// grantsNoTrial reports whether a payment of 0 with which a trial begins grants nothing: the catalogue has no credits for
-// the trial.
-func (r Rules) grantsNoTrial(f *step) bool {
-	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
-	return offer == nil || offer.TrialCredits == 0
-}
-
-func (r Rules) offeredKind(f *step) Kind {
-	if offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt); offer != nil {
-		return offer.Kind
-	}
-	return ""
-}
-
 // unusable returns why what the event says was sold can never be used; empty if it can. It corrects numbers that the
 // purchase does not need, and notes that.
 func (r Rules) unusable(f *step) Reason {
-	offer := r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
+	offer := f.offer
 	switch {
 	case f.Kind != "" && !isKind(f.Kind):
 		return UnknownKind
@@ -153,7 +139,7 @@ func (r Rules) missing(f *step, p *Payment, unusable Reason) Reason {
 		return MissingUser
 	case f.PaymentID() == "":
 		return MissingPaymentID
-	case r.Catalogue != nil && r.offeredKind(f) == "" && !p.Known:
+	case r.Catalogue != nil && f.offeredKind() == "" && !p.Known:
 		return UnknownProduct
 	case unusable == KindMismatch:
 		return unusable
@@ -177,7 +163,7 @@ func (r Rules) sell(s *State, f *step) (Outcome, Reason) {
 		return Ignored, ""
 	}
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
-	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, r.offeredKind(f), state.Kind, KindSubscription)
+	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, f.offeredKind(), state.Kind, KindSubscription)
 	if reason := r.unusable(f); reason != "" {
 		r.link(s, f)
 		return Rejected, reason

@@ -122,14 +122,10 @@ func (d *derivation) addGrants(id string) {
 
 // writeGrants brings the ledger up to date.
 func (d *derivation) writeGrants() {
-	done := map[period]bool{}
 	for i := range d.grants {
-		at := d.grants[i].period()
-		if at != (period{}) && done[at] {
-			continue
+		if same := d.samePeriod(i); same[0].Payment == d.grants[i].Payment { // otherwise its period is written already
+			d.writePeriod(same)
 		}
-		done[at] = true
-		d.writePeriod(d.samePeriod(i))
 	}
 }
 
@@ -158,12 +154,8 @@ func (d *derivation) writePeriod(all []claimed) {
 		if p.UserID == "" {
 			continue
 		}
-		total := int64(0)
-		for j := range grants {
-			total += grants[j].credits
-		}
 		p.Credits = nil
-		if total > 0 {
+		if total := totalOf(grants); total > 0 {
 			p.Credits = &total
 		}
 		if orZero(p.Credits) != orZero(all[i].Credits) {

@@ -122,15 +122,21 @@ func (f Facts) last(is func(*Fact) bool) *Fact {
 	return nil
 }
 
-// where returns the facts for which is returns true.
+// where returns the facts for which is returns true. It asks once for each, in order.
 func (f Facts) where(is func(*Fact) bool) Facts {
-	some := make(Facts, 0, len(f))
-	for _, one := range f {
+	for i, one := range f {
 		if is(one) {
-			some = append(some, one)
+			continue
 		}
+		some := append(make(Facts, 0, len(f)-1), f[:i]...)
+		for _, one := range f[i+1:] {
+			if is(one) {
+				some = append(some, one)
+			}
+		}
+		return some
 	}
-	return some
+	return f
 }
 
 // maxFacts bounds the facts of each sort that a payment keeps. A payment has a few events.

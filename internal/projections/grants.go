@@ -53,7 +53,11 @@ func grantsOf(payments []claimed) [][]due {
 			given := int64(0)
 			for j := range all[:i] {
 				all[j] = until(all[j], p.OccurredAt)
-				given += sumOf(all[j], len(own) > 1, p.OccurredAt)
+				counts := all[j]
+				if len(own) > 1 {
+					counts = ofMonth(counts, p.OccurredAt)
+				}
+				given += totalOf(counts)
 			}
 			if len(own) > 1 {
 				own = until(own, p.PeriodEnd.Add(-time.Microsecond))
@@ -79,12 +83,14 @@ func until(grants []due, at time.Time) []due {
 	return grants
 }
 
-// sumOf adds up grants; with monthly only those of the month before at.
-func sumOf(grants []due, monthly bool, at time.Time) (sum int64) {
+// ofMonth returns the grants of the month before that time.
+func ofMonth(grants []due, at time.Time) []due {
+	return slices.DeleteFunc(slices.Clone(grants), func(one due) bool { return !addMonths(one.availableAt, 1).After(at) })
+}
+
+func totalOf(grants []due) (sum int64) {
 	for i := range grants {
-		if !monthly || addMonths(grants[i].availableAt, 1).After(at) {
-			sum += grants[i].credits
-		}
+		sum += grants[i].credits
 	}
 	return sum
 }

@@ -39,15 +39,9 @@ func (r Rules) purchaseOf(facts Facts) (p purchase) {
 	if r.Catalogue != nil {
 		p.kind = ""
 	}
-	for _, f := range facts {
-		switch {
-		case f.Says != Paid:
-		case ofUser(f) && (p.kind == "" || f.Kind == "" || f.Kind == p.kind):
-			p.paid = append(p.paid, f)
-		default:
-			p.others = append(p.others, f)
-		}
-	}
+	isOther := func(f *Fact) bool { return !ofUser(f) || p.kind != "" && f.Kind != "" && f.Kind != p.kind }
+	p.paid = facts.where(func(f *Fact) bool { return f.Says == Paid && !isOther(f) })
+	p.others = facts.where(func(f *Fact) bool { return f.Says == Paid && isOther(f) })
 	return p
 }
 

@@ -22,6 +22,7 @@ func (r Rules) findProduct(f *step) {
 	if !f.units.Present {
 		f.units = unitsOf(f.Items, f.Product)
 	}
+	f.offer = r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
 }
 
 // offered returns the id under which the catalogue sells the item; empty if it does not.

@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -18,10 +19,11 @@ type step struct {
 	foreign bool     // the event names a payment or a subscription of another provider
 	note    Note
 
-	byBuyer  bool          // only the metadata names the product
-	units    events.Number // how many were sold of the product
-	claimed  bool          // the event has claimed at least one payment
-	licensed bool          // the event has changed a licence
+	byBuyer  bool             // only the metadata names the product
+	units    events.Number    // how many were sold of the product
+	offer    *catalogue.Offer // nil if the catalogue does not sell the product, and without a catalogue
+	claimed  bool             // the event has claimed at least one payment
+	licensed bool             // the event has changed a licence
 }
 
 // newStep returns the step of the event. It is valid until the next call.
@@ -59,6 +61,17 @@ func (f *step) isOfSubscription() bool { return f.SubscriptionID != "" || f.Recu
 
 // claims reports whether the event says that a payment arrived, or what was sold.
 func (f *step) claims() bool { return f.Action == events.Payment || f.Action == events.Checkout }
+
+// beginsTrial reports whether the event is a payment of 0 with which a trial begins, and which grants nothing: the catalogue
+// has no credits for the trial.
+func (f *step) beginsTrial() bool { return f.Trial && (f.offer == nil || f.offer.TrialCredits == 0) }
+
+func (f *step) offeredKind() Kind {
+	if f.offer == nil {
+		return ""
+	}
+	return f.offer.Kind
+}
 
 func (f *step) ledgerEvent() ledgerEvent { return ledgerEvent{f.ID, f.OccurredAt, int64(f.Seq)} }
 

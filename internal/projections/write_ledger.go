@@ -8,10 +8,7 @@ import (
 // back their share. New grants are written under the event by, corrections under the event now, and each reversal under
 // its own event.
 func (s *State) writeLedger(p *Payment, grants []due, by, now ledgerEvent) {
-	total := int64(0)
-	for i := range grants {
-		total += grants[i].credits
-	}
+	total := totalOf(grants)
 	s.correct(p, grants, now)
 	have := s.Ledger.grants(p.ProviderPaymentID)
 	granted, reversed := sums(have)
