@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -192,7 +193,7 @@ func contents(b *testing.B, dsn string) map[string]string {
 	require.NoError(b, err)
 	defer connection.Close(context.Background())
 	out := map[string]string{}
-	for _, table := range derivedTables {
+	for _, table := range tables.NameList() {
 		var found string
 		require.NoError(b, connection.QueryRow(b.Context(),
 			"select format('%s rows, %s', count(*), sum(hashtextextended(r::text, 0))) from portal."+table+" r").Scan(&found))

@@ -27,7 +27,7 @@ func copyOut(b *testing.B, from *store.Store) copiedRows {
 	dir := b.TempDir()
 	connection := acquire(b, from)
 	defer connection.Release()
-	for _, table := range derivedTables {
+	for _, table := range tables.NameList() {
 		file, err := os.Create(filepath.Join(dir, table))
 		require.NoError(b, err)
 		_, err = connection.Conn().PgConn().CopyTo(b.Context(), file, "copy "+table+" to stdout (format binary)")
@@ -52,7 +52,7 @@ func (c copiedRows) copyIn(b *testing.B, into *store.Store, indexesFirst bool) {
 				return err
 			}
 		}
-		for _, table := range derivedTables {
+		for _, table := range tables.NameList() {
 			if err := c.copyTable(b, tx, table); err != nil {
 				return err
 			}

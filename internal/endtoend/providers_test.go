@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/providers"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/ports"
 )
@@ -314,7 +315,7 @@ func (w *world) lines(t *testing.T, sql string) []string {
 func (w *world) derivedRows(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	for _, table := range derivedTables {
+	for _, table := range tables.NameList() {
 		out[table] = rowsOf(t, w.database, table)
 	}
 	return out

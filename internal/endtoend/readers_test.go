@@ -13,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/archiver"
 	"github.com/payfold/payfold/internal/testenv/specification"
@@ -114,7 +115,7 @@ func TestRebuildVerifyAndExplainReadTheArchive(t *testing.T) {
 	require.Equal(t, verdict, verify(place.Root))
 	f.projector(t, 0, place.Root, "rebuild", "--schema", "again")
 	require.Equal(t, verdict, verify(place.Root))
-	for _, table := range derivedTables {
+	for _, table := range tables.NameList() {
 		require.Zero(t, mustQuery[int64](t, f.env[2][len("DATABASE_URL="):], fmt.Sprintf(
 			"select count(*) from (table portal.%[1]s except table again.%[1]s union all table again.%[1]s except table portal.%[1]s) as d", table)), table)
 	}

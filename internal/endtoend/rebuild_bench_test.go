@@ -17,6 +17,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -154,7 +155,7 @@ func (w *world) copyAll(b *testing.B) {
 	connection, err := pgx.Connect(ctx, w.database)
 	require.NoError(b, err)
 	defer connection.Close(ctx)
-	for _, table := range derivedTables {
+	for _, table := range tables.NameList() {
 		_, err := connection.Exec(ctx, "create table copy_of_"+table+" as select * from portal."+table+" limit 0")
 		require.NoError(b, err)
 		var rows bytes.Buffer

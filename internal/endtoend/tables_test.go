@@ -7,13 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
 )
-
-// derivedTables are equal byte for byte after every fold of the same log.
-var derivedTables = []string{
-	"subscription", "subscription_state", "credits", "credit_ledger", "pro_license", "payment", "processed_event", "duplicate_event",
-}
 
 // requireOneFold compares the tables with those of a single projector that folds the log
 // into an empty database, without disturbances.
@@ -25,7 +21,7 @@ func (w *world) requireOneFold(t *testing.T) {
 	single := w.startProjector(t)
 	w.awaitProjected(t)
 	stop(t, single)
-	for _, table := range derivedTables {
+	for _, table := range tables.NameList() {
 		require.Equal(t, rowsOf(t, w.database, table), rowsOf(t, live, table), table)
 	}
 }
