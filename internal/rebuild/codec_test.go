@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/payfold/payfold/internal/codec"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -17,15 +18,15 @@ func TestAnEventIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var written events.Event
 		draw(r, reflect.ValueOf(&written).Elem())
-		var w encoder
+		var w codec.Writer
 		code(&w, &written)
-		w.out = append(w.out, "what follows"...)
+		w.Out = append(w.Out, "what follows"...)
 		var reader eventReader
-		reader.read(string(w.out)) // nothing of an event stays for the next one
-		read := reader.read(string(w.out))
+		reader.read(string(w.Out)) // nothing of an event stays for the next one
+		read := reader.read(string(w.Out))
 		written.Key = ""
 		require.Equal(r, written, *read)
-		require.Equal(r, written.Seq, sequence(string(w.out)))
+		require.Equal(r, written.Seq, sequence(string(w.Out)))
 	})
 }
 

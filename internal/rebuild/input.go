@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 
+	"github.com/payfold/payfold/internal/codec"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/pipeline"
 )
@@ -31,15 +32,15 @@ func readInput(ctx context.Context, log pipeline.Pipeline, buckets, memory int, 
 	in := &input{events: newSpool(buckets, memory/4*3)}
 	names := newNames(buckets, memory/4)
 	defer names.all.close()
-	var record encoder
+	var record codec.Writer
 	take := func(e *events.Event) error {
 		bucket := int(maphash.String(seed, cmp.Or(e.Key, e.ID)) % uint64(buckets))
 		if err := names.add(e, bucket); err != nil {
 			return err
 		}
-		record.out = record.out[:0]
+		record.Out = record.Out[:0]
 		code(&record, e)
-		return in.events.add(bucket, record.out)
+		return in.events.add(bucket, record.Out)
 	}
 	err := log.Run(ctx, func(some []*pipeline.Batch) func() error {
 		return func() error {

@@ -55,7 +55,7 @@ func Texts(texts []string) any { return arrays([]Column{{kind: kindText}}, texts
 // elementTypes are the types of columns as Postgres numbers them.
 var elementTypes = [...]uint32{
 	kindText: pgtype.TextOID, kindNumber: pgtype.Int8OID, kindOptional: pgtype.Int8OID,
-	kindBool: pgtype.BoolOID, kindTime: pgtype.TimestamptzOID, kindFacts: pgtype.TextOID,
+	kindBool: pgtype.BoolOID, kindTime: pgtype.TimestamptzOID, kindFacts: pgtype.ByteaOID,
 }
 
 const arrayHeaderSize = 20
@@ -70,7 +70,7 @@ func appendArrayHeader(out []byte, elementType uint32, length int) []byte {
 
 // RegisterArrays makes a connection accept the arguments of the statements of this package.
 func RegisterArrays(types *pgtype.Map) {
-	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.Int8ArrayOID, pgtype.BoolArrayOID, pgtype.TimestamptzArrayOID} {
+	for _, oid := range []uint32{pgtype.TextArrayOID, pgtype.Int8ArrayOID, pgtype.BoolArrayOID, pgtype.TimestamptzArrayOID, pgtype.ByteaArrayOID} {
 		if array, known := types.TypeForOID(oid); known {
 			types.RegisterType(&pgtype.Type{Name: array.Name, OID: oid, Codec: arrayCodec{array.Codec}})
 		}

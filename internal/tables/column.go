@@ -43,7 +43,7 @@ var (
 		reflect.TypeFor[string](): kindText, reflect.TypeFor[int64](): kindNumber, reflect.TypeFor[*int64](): kindOptional,
 		reflect.TypeFor[bool](): kindBool, reflect.TypeFor[time.Time](): kindTime, reflect.TypeFor[projections.Facts](): kindFacts,
 	}
-	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz", kindFacts: "text"}
+	sqlTypes = [...]string{kindText: "text", kindNumber: "bigint", kindOptional: "bigint", kindBool: "boolean", kindTime: "timestamptz", kindFacts: "bytea"}
 )
 
 // columnsOf reads the fields of a row struct. It panics if no column can hold a field. Any test of
@@ -103,7 +103,7 @@ func (c *Column) append(out []byte, row unsafe.Pointer) []byte {
 	case kindFacts:
 		if v := *fieldOf[projections.Facts](row, c); len(v) > 0 {
 			begin := len(out)
-			out = v.AppendJSON(append(out, 0, 0, 0, 0))
+			out = v.Append(append(out, 0, 0, 0, 0))
 			binary.BigEndian.PutUint32(out[begin:], uint32(len(out)-begin-lengthSize))
 			return out
 		}
@@ -134,7 +134,7 @@ func (c *Column) set(row unsafe.Pointer, value []byte, text string) error {
 	case kindBool:
 		*fieldOf[bool](row, c) = value[0] != 0
 	case kindFacts:
-		facts, err := projections.ParseFacts(value)
+		facts, err := projections.ReadFacts(string(value))
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}

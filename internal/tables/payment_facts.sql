@@ -24,6 +24,6 @@ create table payment_facts (
   lasts               boolean not null,
   reversed_by         text,
   reversed_seq        bigint not null,
-  facts               text,
+  facts               bytea,
   check (user_id is null or kind is not null and known and paid)
 )

@@ -78,7 +78,7 @@ func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
 		}
 		texts := string(buffer)
 		for i, value := range values {
-			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText && columns[i].kind != kindFacts { // they are the same in both formats
+			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // that is the same in both formats
 				return out, fmt.Errorf("column %s comes in the text format", columns[i].Name)
 			}
 			if value == nil {

@@ -13,5 +13,5 @@ create table subscription_facts (
   occurred_at          timestamptz,
   event_id             text,
   stream_seq           bigint not null,
-  facts                text
+  facts               bytea
 )
