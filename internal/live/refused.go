@@ -131,8 +131,7 @@ func (t trial) own(ctx context.Context, tx pgx.Tx) error {
 
 // reject records that the event is quarantined, and returns the statements that write its rejection.
 func (t trial) reject(ctx context.Context, tx pgx.Tx, cause error) (*pgx.Batch, error) {
-	refused := store.QuarantinedEvents{t.event[0].Seq: cause}
-	if err := refused.Record(ctx, tx, t.logID, func(uint64) bool { return true }); err != nil {
+	if err := store.RecordQuarantined(ctx, tx, t.logID, t.event[0].Seq, cause); err != nil {
 		return nil, err
 	}
 	return loadAndFold(ctx, t.store, tx, t.rules, t.event, t.result)

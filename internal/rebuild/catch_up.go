@@ -60,7 +60,7 @@ func (r *Rebuild) apply(ctx context.Context, t *target, batch []events.Event, po
 	return nil
 }
 
-// applyRefused applies one event that the database has refused, or quarantines it.
+// applyRefused applies one event that the database has refused, or quarantines it and returns errQuarantined.
 func (r *Rebuild) applyRefused(ctx context.Context, event events.Event, advance store.Advance, cause error) error {
 	if err := r.quarantine.CheckRoom(cause); err != nil {
 		return err
@@ -68,6 +68,7 @@ func (r *Rebuild) applyRefused(ctx context.Context, event events.Event, advance 
 	_, refusal, err := live.ApplyOrReject(ctx, r.Store, r.Rules, event, advance)
 	if err == nil && refusal != nil {
 		r.quarantine.Recorded(ctx, r.Logger, event.Seq, refusal)
+		err = errQuarantined
 	}
 	return err
 }

@@ -3,8 +3,6 @@ package rebuild
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/payfold/payfold/internal/identity"
@@ -12,7 +10,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// fill folds the messages after begin up to until into empty tables.
+// fill folds the messages after begin up to until into empty tables. The error may be a store.RefusedError; the tables are
+// empty as before.
 func (r *Rebuild) fill(ctx context.Context, t *target, begin, until uint64) error {
 	memory := cmp.Or(r.memory, usualMemory())
 	done := &progress{report: r.Progress, begin: begin, until: until}
@@ -23,30 +22,18 @@ func (r *Rebuild) fill(ctx context.Context, t *target, begin, until uint64) erro
 		return err
 	}
 	defer in.events.close()
-	quarantined, err := t.quarantined(ctx, r.quarantine.Pending)
+	quarantined, err := t.quarantined(ctx)
 	if err != nil {
 		return err
 	}
 	f := newFolding(r.Rules, quarantined, newConnected(in.shared, in.events.buckets, memory/2), done.add)
 	defer f.connected.events.close()
 	advance := store.Advance{LogID: t.logID, From: t.positions, To: in.last, Digest: in.digest}
-	err = t.fill(ctx, advance, r.quarantine.Pending, f.extras, func(ctx context.Context, write func(context.Context, folded) error) error {
+	err = t.fill(ctx, advance, f.extras, func(ctx context.Context, write func(context.Context, [][]byte) error) error {
 		return f.all(ctx, in, memory/2, write)
 	})
-	var rows *refusedRows
-	if errors.As(err, &rows) && !r.Scratch {
-		if failed := rows.find(ctx, t, f.newWorker()); failed != nil {
-			return failed
-		}
-		if rows.Seq == 0 {
-			return fmt.Errorf("the database refuses the rows of all events, but those of no single event: %w", rows.Cause)
-		}
-	}
 	if err != nil {
 		return err
-	}
-	for seq := range r.quarantine.Pending {
-		r.quarantine.Committed(ctx, r.Logger, seq)
 	}
 	r.Progress(until, until)
 	return nil

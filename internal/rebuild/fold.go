@@ -9,12 +9,6 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// folded is events that were folded together, and their rows in COPY's binary format, in the order of tables.All.
-type folded struct {
-	records []string
-	rows    [][]byte
-}
-
 // folding folds an input bucket by bucket.
 type folding struct {
 	rules       projections.Rules
@@ -48,8 +42,9 @@ func (f *folding) extras() (all []tables.Change) {
 	return all
 }
 
-// all folds all buckets, and then the events that leave them. It calls write concurrently.
-func (f *folding) all(ctx context.Context, in *input, memory int, write func(context.Context, folded) error) error {
+// all folds all buckets, and then the events that leave them. It calls write concurrently, with rows in COPY's binary
+// format, in the order of tables.All.
+func (f *folding) all(ctx context.Context, in *input, memory int, write func(context.Context, [][]byte) error) error {
 	buckets := in.events.buckets
 	if err := f.buckets(ctx, in.events, true, write); err != nil {
 		return err
@@ -65,7 +60,7 @@ func (f *folding) all(ctx context.Context, in *input, memory int, write func(con
 
 // buckets folds all buckets of a spool. With split, events that are connected with other buckets leave it. Otherwise the
 // events are not in the order of the log yet.
-func (f *folding) buckets(ctx context.Context, from *spool, split bool, write func(context.Context, folded) error) error {
+func (f *folding) buckets(ctx context.Context, from *spool, split bool, write func(context.Context, [][]byte) error) error {
 	var all []func(int) error
 	for _, w := range f.workers {
 		all = append(all, func(bucket int) error {
@@ -86,7 +81,7 @@ func (f *folding) buckets(ctx context.Context, from *spool, split bool, write fu
 				return err
 			}
 			f.progress(len(records))
-			return write(ctx, folded{records, rows})
+			return write(ctx, rows)
 		})
 	}
 	return inParallel(ctx, from.buckets, all...)
@@ -126,7 +121,8 @@ func (w *worker) leave(records []string) (stay []string, err error) {
 // largeBucket is how many events make a state whose maps are not used again: emptying them would take too long.
 const largeBucket = 20 * bucketEvents
 
-// fold folds events into empty tables and returns the rows. The sums of extras stay in the state. The error may be a store.RefusedError.
+// fold folds events into empty tables and returns the rows. The sums of extras stay in the state. The error may be a
+// store.RefusedError.
 func (w *worker) fold(records []string) ([][]byte, error) {
 	for _, record := range records {
 		if err := store.Fold(w.rules, w.state, *w.reader.read(record)); err != nil {

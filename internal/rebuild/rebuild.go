@@ -58,31 +58,37 @@ const usualBatch = 5000
 
 // Run folds the messages from the position of the tables up to until. Empty tables are filled in one go: if that fails,
 // they are empty as before. Other tables are consistent at a later position after an error, and another Run continues
-// from there.
+// from there. If the database refuses rows, they are applied in ever smaller transactions, as a projector does it, until
+// the event is found and quarantined.
 func (r *Rebuild) Run(ctx context.Context, until uint64) error {
-	size := cmp.Or(r.Batch, usualBatch)
+	usual := cmp.Or(r.Batch, usualBatch)
+	size, fills := usual, true
 	for {
-		err := r.run(ctx, until, size)
+		err := r.run(ctx, until, size, fills)
 		var refused *store.RefusedError
 		switch {
 		case r.Scratch:
 			return err
 		case errors.Is(err, store.ErrFenced): // another rebuild, or the end of a killed one: continue from its position
-			continue
+		case errors.Is(err, errQuarantined):
+			size = usual
 		case !errors.As(err, &refused):
 			return err
 		case len(r.Rules.Extras) > 0: // rules without extras may fold it
 			return fmt.Errorf("%s cannot be folded with %s: %w", nameOf(refused), strings.Join(r.Rules.Extras, ", "), refused.Cause)
-		case refused.Seq == 0 && size > 1:
-			size = max(1, size/10) // until the refused event is found
-			continue
-		}
-		if err := r.quarantine.Add(refused); err != nil {
+		case fills:
+			r.Logger.WarnContext(ctx, "the database refuses rows; the events are applied as a projector does it, which takes longer", "error", refused.Cause)
+			fills = false
+		case size > 1:
+			size = max(1, size/10)
+		default:
 			return err
 		}
-		size = cmp.Or(r.Batch, usualBatch)
 	}
 }
+
+// errQuarantined means that an event was quarantined, and the tables are at its position.
+var errQuarantined = errors.New("an event was quarantined")
 
 func nameOf(refused *store.RefusedError) string {
 	if refused.Seq == 0 {
@@ -91,7 +97,7 @@ func nameOf(refused *store.RefusedError) string {
 	return fmt.Sprintf("the event at seq %d", refused.Seq)
 }
 
-func (r *Rebuild) run(ctx context.Context, until, size uint64) error {
+func (r *Rebuild) run(ctx context.Context, until, size uint64, fills bool) error {
 	info, err := r.Log.Info(ctx)
 	if err != nil {
 		return err
@@ -108,7 +114,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64) error {
 	begin := max(at.Lowest(), info.First-1) // a log that was adopted does not begin at 1
 	switch {
 	case begin >= until:
-	case t.empty():
+	case fills && t.empty():
 		err = r.fill(ctx, t, begin, until)
 		at = slices.Repeat([]uint64{until}, len(at))
 	default:

@@ -76,12 +76,11 @@ func (t *target) empty() bool {
 	return true
 }
 
-// fill writes what fold passes to its argument into the empty tables, and moves the checkpoints. It also records the
-// quarantined events. The last transaction holds and moves the checkpoints. If only the others commit, the tables still
+// fill writes what fold passes to its argument into the empty tables, and moves the checkpoints. The last transaction holds and moves the checkpoints. If only the others commit, the tables still
 // count as empty. The error may be store.ErrFenced or a store.RefusedError.
 func (t *target) fill(
-	ctx context.Context, advance store.Advance, quarantined store.QuarantinedEvents, extras func() []tables.Change,
-	fold func(context.Context, func(context.Context, folded) error) error,
+	ctx context.Context, advance store.Advance, extras func() []tables.Change,
+	fold func(context.Context, func(context.Context, [][]byte) error) error,
 ) (err error) {
 	writers, err := newWriters(ctx, t.connections)
 	defer func() {
@@ -117,9 +116,6 @@ func (t *target) fill(
 	if err := advance.Move(ctx, main); err != nil {
 		return err
 	}
-	if err := quarantined.Record(ctx, main, t.logID, func(seq uint64) bool { return seq <= advance.To }); err != nil {
-		return err
-	}
 	for _, w := range writers {
 		if err := w.tx.Commit(ctx); err != nil {
 			return fmt.Errorf("commit: %w", err)
@@ -128,15 +124,12 @@ func (t *target) fill(
 	return nil
 }
 
-// quarantined returns the sequences of the quarantined events of the log, and of some more.
-func (t *target) quarantined(ctx context.Context, more store.QuarantinedEvents) (map[uint64]bool, error) {
+// quarantined returns the sequences of the quarantined events of the log.
+func (t *target) quarantined(ctx context.Context) (map[uint64]bool, error) {
 	state, batch := projections.NewState(), &pgx.Batch{}
 	tables.QueueQuarantined(batch, t.schema, state, 0, math.MaxInt64)
 	if err := t.connections[0].SendBatch(ctx, batch).Close(); err != nil {
 		return nil, fmt.Errorf("read the quarantined events: %w", err)
-	}
-	for seq := range more {
-		state.Quarantined[seq] = true
 	}
 	return state.Quarantined, nil
 }

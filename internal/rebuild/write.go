@@ -2,7 +2,6 @@ package rebuild
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ import (
 type writer struct {
 	tables  []int // of tables.All
 	tx      pgx.Tx
-	folded  chan folded
-	waiting []folded
+	folded  chan [][]byte
+	waiting [][][]byte
 	size    int // of the rows that wait
 }
 
@@ -37,7 +36,7 @@ const (
 // newWriters begins a transaction on each connection. Each has some of the tables, so that Postgres writes on two cores.
 func newWriters(ctx context.Context, connections []*pgxpool.Conn) (writers []*writer, err error) {
 	for i, connection := range connections {
-		w := &writer{folded: make(chan folded, 4)}
+		w := &writer{folded: make(chan [][]byte, 4)}
 		for n, table := range tables.All {
 			records := table == tables.AnyTable(tables.ProcessedEvents) || table == tables.AnyTable(tables.DuplicateEvents)
 			if records == (i == 0) && !table.About().Extra {
@@ -73,7 +72,7 @@ func (w *writer) run(ctx context.Context) error {
 	for one := range w.folded {
 		w.waiting = append(w.waiting, one)
 		for _, n := range w.tables {
-			w.size += len(one.rows[n])
+			w.size += len(one[n])
 		}
 		if w.size >= copiedTogether {
 			if err := w.flush(ctx); err != nil {
@@ -84,36 +83,19 @@ func (w *writer) run(ctx context.Context) error {
 	return w.flush(ctx)
 }
 
-// refusedRows means that the database has refused rows of some of these events. Each list was folded alone.
-type refusedRows struct {
-	*store.RefusedError
-	records [][]string
-}
-
-func (r *refusedRows) Unwrap() error { return r.RefusedError }
-
 func (w *writer) flush(ctx context.Context) error {
 	for _, n := range w.tables {
 		var rows [][]byte
 		for _, one := range w.waiting {
-			if len(one.rows[n]) > 0 {
-				rows = append(rows, one.rows[n])
+			if len(one[n]) > 0 {
+				rows = append(rows, one[n])
 			}
 		}
 		if len(rows) == 0 {
 			continue
 		}
-		err := store.AsRefused(tables.CopyIn(ctx, w.tx, tables.All[n], true, rows...))
-		var refused *store.RefusedError
-		if errors.As(err, &refused) {
-			r := &refusedRows{RefusedError: refused}
-			for _, one := range w.waiting {
-				r.records = append(r.records, one.records)
-			}
-			return r
-		}
-		if err != nil {
-			return err
+		if err := tables.CopyIn(ctx, w.tx, tables.All[n], true, rows...); err != nil {
+			return store.AsRefused(err)
 		}
 	}
 	clear(w.waiting)
@@ -122,7 +104,7 @@ func (w *writer) flush(ctx context.Context) error {
 }
 
 // writeAll gives everything that fold passes to its argument to all writers.
-func writeAll(ctx context.Context, writers []*writer, fold func(context.Context, func(context.Context, folded) error) error) error {
+func writeAll(ctx context.Context, writers []*writer, fold func(context.Context, func(context.Context, [][]byte) error) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, w := range writers {
 		group.Go(func() error { return w.run(ctx) })
@@ -133,7 +115,7 @@ func writeAll(ctx context.Context, writers []*writer, fold func(context.Context,
 				close(w.folded)
 			}
 		}()
-		return fold(ctx, func(ctx context.Context, one folded) error {
+		return fold(ctx, func(ctx context.Context, one [][]byte) error {
 			for _, w := range writers {
 				select {
 				case w.folded <- one:

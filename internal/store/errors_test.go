@@ -56,10 +56,8 @@ func TestADatabaseThatRefusesManyEventsIsTheCause(t *testing.T) {
 	t.Parallel()
 	var q Quarantine
 	for seq := range uint64(maxQuarantined) {
-		require.NoError(t, q.Add(&RefusedError{Seq: seq, Cause: errors.New("refused")}))
-		if seq%2 == 0 {
-			q.Committed(t.Context(), testenv.Logger(t), seq)
-		}
+		require.NoError(t, q.CheckRoom(errors.New("refused")))
+		q.Recorded(t.Context(), testenv.Logger(t), seq, errors.New("refused"))
 	}
-	require.ErrorContains(t, q.Add(&RefusedError{Seq: maxQuarantined, Cause: errors.New("refused")}), "refuses more than 100 events, so the events are not the cause: refused")
+	require.ErrorContains(t, q.CheckRoom(errors.New("refused")), "refuses more than 100 events, so the events are not the cause: refused")
 }
