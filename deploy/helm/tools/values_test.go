@@ -86,6 +86,7 @@ var notOffered = map[string]string{
 	"CONSOLE_TOKEN":              "the chart mounts CONSOLE_TOKEN_FILE",
 	"CONSOLE_OIDC_CLIENT_SECRET": "the chart mounts CONSOLE_OIDC_CLIENT_SECRET_FILE",
 	"PORT":                       "the chart sets LISTEN_ADDR",
+	"TMPDIR":                     "/tmp is a volume of its own",
 	"EMBEDDED_NATS_ADDR":         "projectors are in the pod of the embedded log",
 	"CHECKPOINT_VERIFIER_KEY":    "of commands alone", "CHECKPOINT_VERIFIER_KEY_FILE": "of commands alone",
 	"CHECKPOINT_KEY_FILE":                   "of a command alone; the key belongs elsewhere",
