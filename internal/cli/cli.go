@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,24 +38,27 @@ type Checked interface{ Check(faults *Faults) }
 // ErrPrinted means that the help, the version or completions were printed, and that the program must end.
 var ErrPrinted = errors.New("the help, the version or completions were printed")
 
+// helpWidth bounds the lines of the help on a wide terminal.
+const helpWidth = 100
+
 // Parse fills grammar from args and the environment, and returns the chosen command. A variable that is
-// set but empty counts as unset. One that is probably misspelt is named on stderr. The error is
-// ErrPrinted, or lists all faults, one a line.
+// set but empty counts as unset. The error is ErrPrinted, or lists all faults, one a line.
 func Parse(grammar any, name, description string, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
 	wrong := readings{}
 	printed := false
-	parser, err := kong.New(grammar, append(help[:len(help):len(help)], kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
+	parser, err := kong.New(grammar,
+		kong.Name(name), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}),
 		kong.Exit(func(int) { printed = true }),
 		kong.TypeMapper(reflect.TypeFor[int](), value(wrong, "whole number", strconv.Atoi)),
 		kong.TypeMapper(reflect.TypeFor[int64](), value(wrong, "whole number", func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })),
 		kong.TypeMapper(reflect.TypeFor[uint64](), value(wrong, "whole number", func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })),
 		kong.TypeMapper(reflect.TypeFor[time.Time](), value(wrong, "time such as 2026-01-31T12:00:00Z", func(s string) (time.Time, error) { return time.Parse(time.RFC3339, s) })),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(wrong, "duration such as 30s", time.ParseDuration)))...)
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), value(wrong, "duration such as 30s", time.ParseDuration)))
 	if err != nil {
 		return nil, err
 	}
 	unsetEmpty(parser.Model.Node)
-	describe(parser.Model.Node)
 	kongcompletion.Register(parser) // prints completions if a shell asks for them with COMP_LINE
 	if printed {
 		return nil, ErrPrinted
@@ -66,9 +68,8 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 		return nil, ErrPrinted
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; see: %s --help", err, commandOf(err, args, name))
+		return nil, fmt.Errorf("%w; see: %s --help", err, name)
 	}
-	warnOfMisspelt(parser.Model.Node, parsed, stderr)
 	var faults Faults
 	given := map[*kong.Flag]bool{}
 	for _, node := range parsed.Path {
@@ -89,20 +90,6 @@ func Parse(grammar any, name, description string, args []string, stdout, stderr 
 		}
 	}
 	return parsed, errors.Join(faults.list...)
-}
-
-// commandOf returns the command whose help shows what is wrong with args: the command that args name,
-// or else the program.
-func commandOf(err error, args []string, program string) string {
-	var fault *kong.ParseError
-	if !errors.As(err, &fault) || fault.Context == nil {
-		return program
-	}
-	command := fault.Context.Selected()
-	if command == nil || !slices.Contains(args, command.Name) { // the default command
-		return program
-	}
-	return command.FullPath()
 }
 
 func unsetEmpty(node *kong.Node) {

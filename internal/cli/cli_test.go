@@ -103,11 +103,10 @@ func TestAValueThatCannotBeReadIsOneFaultOnly(t *testing.T) {
 func TestACommandLineThatFitsNoCommandIsAFault(t *testing.T) {
 	t.Parallel()
 	for fault, args := range map[string][]string{
-		"unknown flag --unheard-of; see: program --help":              {"--unheard-of"},
-		"unknown flag --unheard-of; see: program send --help":         {"send", "--unheard-of"},
-		"unexpected argument no-command; see: program --help":         {"no-command"},
-		"unexpected argument one-too-many; see: program serve --help": {"serve", "one-too-many"},
-		`expected "<files> ..."; see: program send --help`:            {"send"},
+		"unknown flag --unheard-of; see: program --help":        {"send", "--unheard-of"},
+		"unexpected argument no-command; see: program --help":   {"no-command"},
+		"unexpected argument one-too-many; see: program --help": {"serve", "one-too-many"},
+		`expected "<files> ..."; see: program --help`:           {"send"},
 	} {
 		require.Equal(t, []string{fault}, setup(t).faults(args...))
 	}
@@ -145,7 +144,8 @@ func TestHelpIsPrintedAndNothingElseIsDone(t *testing.T) {
 		require.Empty(t, w.stderr.String())
 		require.Contains(t, w.stdout.String(), "Usage: program")
 		if args[0] == "serve" {
-			require.Contains(t, w.stdout.String(), "How many. [default 3, $CLI_TEST_COUNT]")
+			require.Contains(t, w.stdout.String(), "--count=3", "the default")
+			require.Contains(t, w.stdout.String(), "How many ($CLI_TEST_COUNT).")
 		}
 	}
 }

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,19 +39,6 @@ func TestAVariableThatIsEmptyIsUnset(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, w.grammar.Serve.Count)
 	require.Equal(t, "PAYMENTS", w.grammar.Serve.NATSStream)
-}
-
-func TestAVariableThatIsProbablyMisspeltIsNamed(t *testing.T) {
-	t.Setenv("NATS_STREEM", "secret")
-	t.Setenv("NATS_URI", "secret")
-	t.Setenv("STREAM_NATS", "secret") // another program's
-	w := setup(t)
-	_, err := w.parse("--log-format", "json")
-	require.NoError(t, err)
-	require.Contains(t, w.stderr.String(), `"msg":"a variable of the environment is not read; is it misspelt?","variable":"NATS_STREEM","similar":"NATS_STREAM"}`)
-	require.Contains(t, w.stderr.String(), `"variable":"NATS_URI","similar":"NATS_URL"}`)
-	require.Equal(t, 2, strings.Count(w.stderr.String(), "\n"))
-	require.NotContains(t, w.stderr.String(), "secret")
 }
 
 func TestFlagsWinOverTheEnvironment(t *testing.T) {

@@ -79,3 +79,11 @@ func anyArguments(leaf *kong.Node) []string {
 	}
 	return args
 }
+
+// commandsOf returns the words that call a command.
+func commandsOf(node *kong.Node) []string {
+	if node.Type == kong.ApplicationNode {
+		return nil
+	}
+	return append(commandsOf(node.Parent), node.Name)
+}
