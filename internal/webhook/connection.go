@@ -24,9 +24,8 @@ type connection struct {
 	closed    bool
 	lingering bool
 
-	trusted   atomic.Bool // a delivery was verified; changed under the listener's lock
-	closing   atomic.Bool // the answer that is being written is the last one
-	unwatched atomic.Bool // the Handler works on a request whose length is known
+	trusted atomic.Bool // a delivery was verified; changed under the listener's lock
+	closing atomic.Bool // the answer that is being written is the last one
 }
 
 type connectionKey struct{}
@@ -43,20 +42,6 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 func connectionOf(ctx context.Context) *connection {
 	c, _ := ctx.Value(connectionKey{}).(*connection)
 	return c
-}
-
-// beginRequest notes that the Handler works on a request. A nil connection notes nothing.
-func (c *connection) beginRequest(lengthKnown bool) {
-	if c != nil {
-		c.unwatched.Store(lengthKnown)
-	}
-}
-
-// endRequest ends what beginRequest began.
-func (c *connection) endRequest() {
-	if c != nil {
-		c.unwatched.Store(false)
-	}
 }
 
 // mayStayOpen records that a delivery was verified on this connection. It reports whether
@@ -84,15 +69,8 @@ func (c *connection) mayStayOpen() bool {
 
 // Read implements net.Conn. After an error answer it returns io.EOF; otherwise net/http would
 // go on reading for a while.
-//
-// When a body has ended, net/http reads one more byte, to learn whether the sender has gone. A
-// delivery is stored even then, so this read returns nothing at once. A wait would cost each
-// delivery a system call, two deadlines and the wake-ups of two goroutines. No read of a body of
-// known length asks for one byte only, because net/http's buffer is larger.
 func (c *connection) Read(p []byte) (int, error) {
 	switch {
-	case len(p) == 1 && c.unwatched.Load():
-		return 0, nil
 	case c.closing.Load():
 		return 0, io.EOF
 	case c.trusted.Load():

@@ -85,8 +85,6 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 		return *problem
 	}
 	conn := connectionOf(r.Context())
-	conn.beginRequest(r.ContentLength >= 0)
-	defer conn.endRequest()
 	large := h.newReservation(conn)
 	defer large.release()
 	body, problem := h.readBody(w, r, &large)
