@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
-	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // BenchmarkConsole measures each page, as a browser gets it, on tables as a rebuild --until leaves
@@ -34,7 +32,6 @@ func BenchmarkConsole(b *testing.B) {
 	count := testenv.Number(b, "EVENTS", 1_000_000)
 	tables := builtTables(b.Context(), b, count)
 	server := run(b, console.Config{Log: silent{}, Tables: tables, Guard: everybody{}, Version: "bench", Logger: testenv.Logger(b)})
-	fmt.Print(awaitCounted(b, server))
 	fmt.Printf("\n%d events, milliseconds: median, maximum; kilobytes of HTML\n\n", count)
 	for _, p := range benchPages(count) {
 		var times []time.Duration
@@ -58,15 +55,6 @@ func read(b *testing.B, address string) string {
 	require.NoError(b, err)
 	require.Equal(b, http.StatusOK, answer.StatusCode, "%s\n%s", address, text)
 	return string(text)
-}
-
-// awaitCounted waits for what the console counts in the background, and says how long that took.
-func awaitCounted(b *testing.B, server string) string {
-	began := time.Now()
-	for _, path := range []string{"/", "/revenue"} {
-		wait.Until(b, func() bool { return !strings.Contains(read(b, server+path), "being ") })
-	}
-	return fmt.Sprintf("\nin the background: events counted and revenue added up in %.1f s\n", time.Since(began).Seconds())
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

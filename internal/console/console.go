@@ -49,15 +49,16 @@ type Config struct {
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
-	schemas *schemas
-	news    *news
-	counter *browse.Counter
+	schemas  *schemas
+	news     *news
+	revenues *browse.Revenues
 }
 
 // New returns a Console that serves nothing yet.
 func New(config Config) *Console {
-	counter := browse.NewCounter(config.Logger)
-	return &Console{Config: config, schemas: newSchemas(config.Tables), news: newNews(config, counter), counter: counter}
+	return &Console{
+		Config: config, schemas: newSchemas(config.Tables), news: newNews(config), revenues: browse.NewRevenues(),
+	}
 }
 
 // drainTimeout is how long requests in flight may take after ctx has ended.
@@ -72,7 +73,6 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 	defer c.schemas.close()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.news.run(ctx) })
-	group.Go(func() error { return c.counter.Run(ctx) })
 	group.Go(func() error {
 		server := &http.Server{
 			Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -18,7 +17,6 @@ import (
 // all pages, and only while a page is open.
 type news struct {
 	Config
-	counter *browse.Counter
 	refresh time.Duration // how long pages may stay as they are when nothing is known to have changed
 
 	mu       sync.Mutex
@@ -34,8 +32,8 @@ const (
 	refreshInterval = time.Minute
 )
 
-func newNews(config Config, counter *browse.Counter) *news {
-	return &news{Config: config, counter: counter, refresh: refreshInterval, watchers: map[chan struct{}]bool{}}
+func newNews(config Config) *news {
+	return &news{Config: config, refresh: refreshInterval, watchers: map[chan struct{}]bool{}}
 }
 
 // run looks for changes until ctx ends.
@@ -79,9 +77,8 @@ func (n *news) tell() {
 //go:embed state.sql
 var stateSQL string
 
-// state returns a text that changes with the tables of any schema, the invitations, the log, or the
-// results of the Counter. It also changes if the database or the log becomes unreachable, so that
-// pages say so.
+// state returns a text that changes with the tables of any schema, the invitations, or the log. It
+// also changes if the database or the log becomes unreachable, so that pages say so.
 func (n *news) state(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -99,7 +96,7 @@ func (n *news) state(ctx context.Context) string {
 		places[schema.Name] = schema.Position
 	}
 	info, fault := n.Log.Info(ctx)
-	return fmt.Sprint(positions, tables, invited, places, err != nil, info.Last, fault != nil, n.counter.Results())
+	return fmt.Sprint(positions, tables, invited, places, err != nil, info.Last, fault != nil)
 }
 
 func (n *news) join() (watcher chan struct{}, leave func(), ok bool) {

@@ -7,9 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/store"
-	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
@@ -20,8 +18,7 @@ func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
 	ctx, w := world.New(t)
 	stop := w.Project(ctx, t, 100)
 	require.NoError(t, stop())
-	tables, counter := w.Open(ctx, t, store.LiveSchema), browse.NewCounter(testenv.Logger(t))
-	news := newNews(Config{Log: w.Log, Tables: tables}, counter)
+	news := newNews(Config{Log: w.Log, Tables: w.Open(ctx, t, store.LiveSchema)})
 	last := news.state(ctx)
 	requireChange := func(what string, do func()) {
 		do()
@@ -42,11 +39,6 @@ func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
 		_, err := w.DB.Exec(ctx, "update candidate.checkpoint set position = 7")
 		require.NoError(t, err)
 	})
-	requireChange("the revenue", func() {
-		go func() { _ = counter.Run(ctx) }()
-		_, err := counter.Revenue(ctx, tables, 30)
-		require.NoError(t, err)
-	})
 	requireChange("a new invitation", func() {
 		_, err := w.DB.Exec(ctx, `insert into payfold.invitation (user_id, repository, provider_payment_id, status, activated_at, due_at, changed_at)
 			values ('u', 'a/b', 'p', 'pending', now(), now(), now())`)
@@ -60,7 +52,7 @@ func TestPagesAreToldOfEverythingThatTheyShow(t *testing.T) {
 
 func TestAPageThatIsClosedMakesRoomForAnother(t *testing.T) {
 	t.Parallel()
-	news := newNews(Config{}, nil)
+	news := newNews(Config{})
 	for range maxWatchers + 1 {
 		_, leave, ok := news.join()
 		require.True(t, ok)
@@ -79,7 +71,7 @@ func TestPagesAreToldAgainWhereNothingHasChanged(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
 	require.NoError(t, w.Project(ctx, t, 100)())
-	news := newNews(Config{Log: w.Log, Tables: w.Open(ctx, t, store.LiveSchema)}, browse.NewCounter(testenv.Logger(t)))
+	news := newNews(Config{Log: w.Log, Tables: w.Open(ctx, t, store.LiveSchema)})
 	require.Equal(t, time.Minute, news.refresh)
 	news.refresh = time.Nanosecond
 	watcher, leave, ok := news.join()

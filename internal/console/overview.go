@@ -32,11 +32,11 @@ const (
 )
 
 func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view, error) {
-	shown, err := c.counter.Overview(r.Context(), c.Log, tables, overviewEvents)
+	shown, err := browse.Overview(r.Context(), c.Log, tables, overviewEvents)
 	if err != nil {
 		return view{}, err
 	}
-	revenue, err := c.counter.Revenue(r.Context(), tables, overviewDays)
+	revenue, err := c.revenues.Last(r.Context(), tables, overviewDays)
 	c.hidePersonalData(shown.Database.Quarantined.Newest)
 	out := overviewPage{shown, concerns(shown.Status, shown.Pauses), revenue, charts(revenue, overviewDays)}
 	return view{"overview.html", "Overview", out.Moment, out, nil}, err

@@ -31,7 +31,7 @@ func (c *Console) subscription(r *http.Request, asked query, tables *store.Store
 }
 
 func (c *Console) rejected(r *http.Request, _ query, tables *store.Store) (view, error) {
-	out, err := c.counter.Rejected(r.Context(), tables)
+	out, err := browse.Rejected(r.Context(), tables)
 	c.hidePersonalData(out.Quarantined.Newest)
 	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
 }

@@ -23,7 +23,7 @@ func (c *Console) revenue(r *http.Request, asked query, tables *store.Store) (vi
 	if err != nil {
 		return view{}, err
 	}
-	out, err := c.counter.Revenue(r.Context(), tables, days)
+	out, err := c.revenues.Last(r.Context(), tables, days)
 	return view{"revenue.html", "Revenue by day", out.Moment, revenuePage{out, days, charts(out, days)}, nil}, err
 }
 

@@ -38,9 +38,8 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"noProjector":    func() string { return noProjector },
 	"replicasBehind": replicasBehind,
 
-	"number":   func(n int) int64 { return int64(n) },
-	"day":      func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
-	"counting": func(list any) bool { return reflect.ValueOf(list).IsNil() },
+	"number": func(n int) int64 { return int64(n) },
+	"day":    func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 	"rejections": func(list []status.OutcomeCount) (sum int64) {
 		for _, count := range list {
 			if count.Reason != "" {

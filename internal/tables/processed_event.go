@@ -19,6 +19,7 @@ var ProcessedEvents = &Table[projections.ProcessedEvent]{
 			inUse(plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),
 			inUse(plain("user", "(user_id, stream_seq) where user_id is not null")),
 			inUse(plain("subscription", "(subscription_id, stream_seq) where subscription_id is not null")),
+			inUse(plain("rejected", "(stream_seq) where outcome = 'rejected'")),
 			inUse(unique("stream_seq", "(stream_seq)")),
 		},
 	},

@@ -80,23 +80,6 @@ func TestAPageDoesNotChangeUnderSomebodyWhoTypes(t *testing.T) {
 	typing.requireNoFaults()
 }
 
-// What the console counts in the background appears by itself.
-func TestWhatIsCountedAppearsWithoutAReload(t *testing.T) {
-	w := setup(t)
-	w.deliver(shop()...)
-	plain := w.console.strangersTab(t)
-	plain.disableScripts()
-	require.Equal(t, http.StatusOK, plain.open("/?token="+w.console.token))
-	require.Contains(t, plain.main(), "The revenue is being calculated.", "nobody asked before")
-	plain.requireNoFaults()
-	tab := w.startConsole().newTab(t) // which opens its overview
-	tab.do(chromedp.Evaluate[chromedp.Void](`window.sameDocument = true`))
-	tab.awaitTrue(has("EUR"))
-	tab.awaitTrue(`!/being (counted|calculated)/.test(document.querySelector("main").innerText)`)
-	require.True(t, ask[bool](tab, `window.sameDocument`), "it was not loaded again")
-	tab.requireNoFaults()
-}
-
 func TestInvitationsAndRebuildsAppearWithoutAReload(t *testing.T) {
 	w := setup(t)
 	w.deliver(shop()...)

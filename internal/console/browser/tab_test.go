@@ -213,18 +213,6 @@ func (b *tab) awaitTrue(expression string) {
 	wait.Until(b.t, func() bool { return ask[bool](b, loaded) }, "waiting for %s", expression)
 }
 
-// awaitCounted waits until the console has counted all events and added up the revenue. Its pages
-// say so until then.
-func (b *tab) awaitCounted() {
-	b.t.Helper()
-	for _, path := range []string{"/", "/rejected", "/revenue", "/?schema=month_end"} {
-		wait.Until(b.t, func() bool {
-			b.open(path)
-			return !ask[bool](b, `/being (counted|added)/.test(document.querySelector("main").innerText)`)
-		}, "waiting for the numbers of %s", path)
-	}
-}
-
 // main is what a person reads on the page, below its menu.
 func (b *tab) main() string { return ask[string](b, `document.querySelector("main").innerText`) }
 

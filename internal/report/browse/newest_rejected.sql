@@ -1,5 +1,5 @@
--- the sequences of the newest $3 rejected events after $1 and up to $2 of each reason and type
-select reason, coalesce(event_type, ''), (array_agg(stream_seq order by stream_seq desc))[1:$3]
-from processed_event
-where stream_seq > $1 and stream_seq <= $2 and outcome = 'rejected'
+-- the newest $1 rejected events by reason and type: how many, the sequence of the oldest, and those of the newest $2
+select reason, coalesce(event_type, ''), count(*), min(stream_seq), (array_agg(stream_seq order by stream_seq desc))[1:$2]
+from (select reason, event_type, stream_seq from processed_event where outcome = 'rejected' order by stream_seq desc limit $1) newest
 group by 1, 2
+order by max(stream_seq) desc

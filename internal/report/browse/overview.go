@@ -12,7 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// OverviewAnswer shows the state of the work, the outcomes of all events, and the newest events, all
+// OverviewAnswer shows the state of the work, the outcomes of the newest events, and some of these events, all
 // at one moment. The state of the log is read just after it.
 type OverviewAnswer struct {
 	Totals
@@ -22,10 +22,12 @@ type OverviewAnswer struct {
 }
 
 // Overview reads the answer for a start page, with at most newest events.
-func (c *Counter) Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (OverviewAnswer, error) {
+func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (OverviewAnswer, error) {
 	var database status.Database
-	out, err := counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out OverviewAnswer, err error) {
-		out.Totals = totals(now, all, complete)
+	out, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out OverviewAnswer, err error) {
+		if out.Totals, err = totals(ctx, tx, now, window); err != nil {
+			return out, err
+		}
 		if database, err = status.ReadDatabase(ctx, tx, db.Schema()); err != nil {
 			return out, err
 		}

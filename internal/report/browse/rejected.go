@@ -1,13 +1,13 @@
 package browse
 
 import (
-	"cmp"
 	"context"
+	_ "embed"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
@@ -17,8 +17,8 @@ import (
 // quarantined events, and payments that have granted nothing yet.
 type RejectedAnswer struct {
 	Moment
-	Groups      []RejectedGroup                    `json:"groups"`     // the one with the newest event first; nil: they are still being counted
-	CountedTo   int64                              `json:"counted_to"` // the sequence up to which they are counted
+	Groups      []RejectedGroup                    `json:"groups"`   // the one with the newest event first
+	Complete    bool                               `json:"complete"` // false: there are more rejected events, older ones
 	Quarantined status.Counted[status.Quarantined] `json:"quarantined_events"`
 	Waiting     status.Waiting                     `json:"waiting_for_user"`
 }
@@ -36,14 +36,15 @@ type RejectedGroup struct {
 	Products []string `json:"products,omitempty"`
 }
 
-// Rejected groups all rejected events. See Totals for the times when they are not counted yet.
-func (c *Counter) Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
-	return counting(ctx, c, db, func(ctx context.Context, tx pgx.Tx, now Moment, all tally, complete bool) (out RejectedAnswer, err error) {
-		out = RejectedAnswer{Moment: now, CountedTo: all.position}
-		if complete {
-			if out.Groups, err = rejectedGroups(ctx, tx, all.groups); err != nil {
-				return out, err
-			}
+// maxNewest is how many events are shown of a group.
+const maxNewest = 5
+
+// Rejected groups the newest rejected events. It looks at a bounded number of them.
+func Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
+	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out RejectedAnswer, err error) {
+		out.Moment = now
+		if out.Groups, out.Complete, err = rejectedGroups(ctx, tx, namedWindow); err != nil {
+			return out, fmt.Errorf("group the rejected events: %w", err)
 		}
 		state, err := status.ReadDatabase(ctx, tx, db.Schema())
 		out.Quarantined, out.Waiting = state.Quarantined, state.Waiting
@@ -51,40 +52,57 @@ func (c *Counter) Rejected(ctx context.Context, db *store.Store) (RejectedAnswer
 	})
 }
 
-func rejectedGroups(ctx context.Context, tx pgx.Tx, counts map[group]groupCount) ([]RejectedGroup, error) {
-	var seqs []int64
-	for _, count := range counts {
-		if len(count.newest) > 0 {
-			seqs = append(append(seqs, count.oldest), count.newest...)
-		}
-	}
-	events, err := explainedAt(ctx, tx, seqs)
+//go:embed newest_rejected.sql
+var newestRejectedSQL string
+
+// seqsOfGroup are the sequences of the events that are shown of a group.
+type seqsOfGroup struct {
+	oldest int64
+	newest []int64 // the newest first
+}
+
+// rejectedGroups groups the newest rejected events, at most limit. It reports whether these are all.
+func rejectedGroups(ctx context.Context, tx pgx.Tx, limit int64) (groups []RejectedGroup, complete bool, err error) {
+	groups = []RejectedGroup{}
+	var shown []seqsOfGroup
+	var all []int64
+	var counted int64
+	rows, _ := tx.Query(ctx, newestRejectedSQL, limit, maxNewest) // ForEachRow returns its error
+	var g RejectedGroup
+	var of seqsOfGroup
+	_, err = pgx.ForEachRow(rows, []any{&g.Reason, &g.Type, &g.Events, &of.oldest, &of.newest}, func() error {
+		counted += g.Events
+		of.newest = slices.Clone(of.newest)
+		groups, shown = append(groups, g), append(shown, of)
+		all = append(append(all, of.oldest), of.newest...)
+		return nil
+	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	events, err := explainedAt(ctx, tx, all)
+	if err != nil {
+		return nil, false, err
 	}
 	bySeq := map[int64]explain.WithWhy{}
 	for _, e := range events {
 		bySeq[e.StreamSeq] = e
 	}
-	groups := []RejectedGroup{}
-	for of, count := range counts {
-		if of.outcome != string(projections.Rejected) {
-			continue
-		}
-		g := RejectedGroup{
-			Reason: of.reason, Type: of.eventType, Meaning: explain.Meaning(of.reason),
-			Events: count.events, Oldest: bySeq[count.oldest],
-		}
-		for _, seq := range count.newest {
-			e := bySeq[seq]
-			g.Newest = append(g.Newest, e)
-			if e.Product != "" && !slices.Contains(g.Products, e.Product) {
-				g.Products = append(g.Products, e.Product)
-			}
-		}
-		g.Advice = advice(of.reason, len(g.Newest) > 0 && g.Newest[0].IsReversal())
-		groups = append(groups, g)
+	for i := range groups {
+		groups[i].show(shown[i], bySeq)
 	}
-	slices.SortFunc(groups, func(a, b RejectedGroup) int { return cmp.Compare(b.Newest[0].StreamSeq, a.Newest[0].StreamSeq) })
-	return groups, nil
+	return groups, counted < limit, nil
+}
+
+// show adds the events, and what they and the reason mean.
+func (g *RejectedGroup) show(of seqsOfGroup, bySeq map[int64]explain.WithWhy) {
+	g.Oldest, g.Meaning = bySeq[of.oldest], explain.Meaning(g.Reason)
+	for _, seq := range of.newest {
+		e := bySeq[seq]
+		g.Newest = append(g.Newest, e)
+		if e.Product != "" && !slices.Contains(g.Products, e.Product) {
+			g.Products = append(g.Products, e.Product)
+		}
+	}
+	g.Advice = advice(g.Reason, g.Newest[0].IsReversal())
 }

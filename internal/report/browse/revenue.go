@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,17 +34,9 @@ type RevenueDay struct {
 // RevenueAnswer has the revenue of some days. Its Moment is the moment of the computation.
 type RevenueAnswer struct {
 	Moment
-	Days []RevenueDay `json:"days"` // the newest first; nil: they are still being added up
-	// Fault says why the days cannot be added up. Days then has those of an earlier moment, if any.
+	Days []RevenueDay `json:"days"` // the newest first
+	// Fault says why the days cannot be added up.
 	Fault string `json:"fault,omitempty"`
-}
-
-// revenue is what a Counter has added up.
-type revenue struct {
-	RevenueAnswer
-	tables store.TablesID
-	tried  time.Time // by the database's clock
-	took   time.Duration
 }
 
 const (
@@ -56,31 +49,67 @@ const (
 	revenuePause = 20
 )
 
-// Revenue returns the revenue of the last days, including the present day. The Counter reads all
-// payments for this, in the background, so the answer may be some time old. If this takes more than
-// four seconds, the tables are too large; then use projector rebuild --with revenue_daily.
-func (c *Counter) Revenue(ctx context.Context, db *store.Store, days int) (RevenueAnswer, error) {
-	var tables store.TablesID
-	now, err := view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (_ Moment, err error) {
-		tables, err = db.FindTables(ctx, tx)
-		return now, err
+// Revenues adds up the revenue of all days, and keeps the result for a while. It is safe for concurrent use.
+type Revenues struct {
+	mu    sync.Mutex // held while payments are read: one reads for all
+	known map[string]revenue
+}
+
+// NewRevenues returns Revenues that know nothing yet.
+func NewRevenues() *Revenues { return &Revenues{known: map[string]revenue{}} }
+
+// revenue is the revenue of one schema.
+type revenue struct {
+	RevenueAnswer
+	tables store.TablesID
+	took   time.Duration
+}
+
+// Last returns the revenue of the last days, including the present day. It reads all payments for this, if nobody has
+// asked within the last half minute. If this takes more than four seconds, the answer has a Fault: the tables are too
+// large, and projector rebuild --with revenue_daily adds up the days.
+func (r *Revenues) Last(ctx context.Context, db *store.Store, days int) (RevenueAnswer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.known[db.Schema()]
+	var sum revenue
+	err := db.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		sum = revenue{}
+		now, err := readMoment(ctx, tx, db.Schema())
+		if err != nil {
+			return err
+		}
+		if sum.tables, err = db.FindTables(ctx, tx); err != nil {
+			return err
+		}
+		if known.tables == sum.tables && now.At.Sub(known.At) < max(revenueAge, revenuePause*known.took) {
+			sum = known
+			return nil
+		}
+		sum.Moment = now
+		return sum.add(ctx, tx)
 	})
-	if err != nil {
+	switch {
+	case err != nil && (ctx.Err() != nil || sum.At.IsZero()):
 		return RevenueAnswer{}, err
+	case store.StatementTimedOut(err):
+		sum.Fault = fmt.Sprintf("it takes longer than %s; use projector rebuild --with revenue_daily", revenueTimeout)
+	case err != nil:
+		sum.Fault = err.Error()
 	}
-	c.mu.Lock()
-	known := c.schema(db.Schema()).revenue
-	c.mu.Unlock()
-	if known.tables != tables {
-		known = revenue{}
+	r.known[db.Schema()] = sum
+	return sum.last(days), nil
+}
+
+// add adds up the days.
+func (r *revenue) add(ctx context.Context, tx pgx.Tx) (err error) {
+	if _, err := tx.Exec(ctx, "select set_config('statement_timeout', $1, true)", store.Milliseconds(revenueTimeout)); err != nil {
+		return err
 	}
-	if now.At.Sub(known.tried) >= max(revenueAge, revenuePause*known.took) {
-		c.start(db.Schema(), addRevenue, func(ctx context.Context) error { return c.addUp(ctx, db) })
-	}
-	if known.Days == nil {
-		known.Moment = now
-	}
-	return known.last(days), nil
+	began := time.Now()
+	r.Days, err = readRevenue(ctx, tx)
+	r.took = time.Since(began)
+	return err
 }
 
 func (r revenue) last(days int) RevenueAnswer {
@@ -89,45 +118,6 @@ func (r revenue) last(days int) RevenueAnswer {
 	end := sort.Search(len(out.Days), func(i int) bool { return out.Days[i].Day.Before(first) })
 	out.Days = out.Days[:end:end]
 	return out
-}
-
-// addUp replaces what the Counter knows. After an error it keeps the days of the same tables.
-func (c *Counter) addUp(ctx context.Context, db *store.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	began := time.Now()
-	var sum revenue
-	err := db.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		sum = revenue{}
-		if _, err := tx.Exec(ctx, "select set_config('statement_timeout', $1, true)", store.Milliseconds(revenueTimeout)); err != nil {
-			return err
-		}
-		if sum.Moment, err = readMoment(ctx, tx, db.Schema()); err != nil {
-			return err
-		}
-		sum.tried = sum.At
-		if sum.tables, err = db.FindTables(ctx, tx); err != nil {
-			return err
-		}
-		sum.Days, err = readRevenue(ctx, tx)
-		return err
-	})
-	sum.took = time.Since(began)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	of := &c.schema(db.Schema()).revenue
-	if err != nil {
-		if sum.Fault = err.Error(); store.StatementTimedOut(err) {
-			sum.Fault = fmt.Sprintf("it takes longer than %s; use projector rebuild --with revenue_daily", revenueTimeout)
-		}
-		if of.tables == sum.tables {
-			sum.Moment, sum.Days = of.Moment, of.Days
-		}
-	}
-	if sum.tables != 0 {
-		*of = sum
-	}
-	return err
 }
 
 //go:embed revenue_paid.sql

@@ -17,7 +17,6 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
-	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 var createdAt = regexp.MustCompile(`"created_at":(\d+),"object"`)
@@ -113,7 +112,7 @@ func withoutRefunds(days []RevenueDay) (paid []RevenueDay, refunded Sum) {
 	return paid, refunded
 }
 
-func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
+func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	const day = 24 * time.Hour
@@ -123,42 +122,42 @@ func TestRevenueIsAddedUpInTheBackground(t *testing.T) {
 			values ($1, 'provider', 'pro', 100, 'EUR', 'e', $2, 1, true, true, false, 0)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
 		require.NoError(t, err)
 	}
-	c := counter(ctx, t)
-	var got RevenueAnswer
-	wait.Until(t, func() bool {
-		var err error
-		got, err = c.Revenue(ctx, s, 2)
-		require.NoError(t, err)
-		return got.Days != nil
-	})
+	revenues := NewRevenues()
+	got, err := revenues.Last(ctx, s, 2)
+	require.NoError(t, err)
 	require.Len(t, got.Days, 2)
 	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: SumOf(100), Net: SumOf(100)}, got.Days[0])
 	require.Empty(t, got.Fault)
 
-	_, err := s.Pool().Exec(ctx, "delete from payment_facts")
+	_, err = s.Pool().Exec(ctx, "delete from payment_facts")
 	require.NoError(t, err)
-	again, err := c.Revenue(ctx, s, 100)
+	again, err := revenues.Last(ctx, s, 100)
 	require.NoError(t, err)
 	require.Len(t, again.Days, 5, "it is not older than 30 seconds")
 	require.Equal(t, got.At, again.At)
-	c.mu.Lock()
-	c.schema(store.LiveSchema).revenue.tried = time.Time{}
-	c.mu.Unlock()
-	wait.Until(t, func() bool {
-		again, err = c.Revenue(ctx, s, 100)
-		require.NoError(t, err)
-		return len(again.Days) == 0
-	})
-	require.NotNil(t, again.Days)
+	kept := revenues.known[store.LiveSchema]
+	kept.At = kept.At.Add(-revenueAge)
+	revenues.known[store.LiveSchema] = kept
+	again, err = revenues.Last(ctx, s, 100)
+	require.NoError(t, err)
+	require.Empty(t, again.Days)
+}
 
+func TestRevenueIsOfTheTablesThatHaveTheName(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t, shop...)
+	revenues := NewRevenues()
+	got, err := revenues.Last(ctx, s, 10_000)
+	require.NoError(t, err)
+	require.NotEmpty(t, got.Days)
 	for _, sql := range []string{"drop schema portal cascade", "delete from payfold.schema_state"} {
 		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
-	again, err = c.Revenue(ctx, s, 100)
+	got, err = revenues.Last(ctx, s, 10_000)
 	require.NoError(t, err)
-	require.Nil(t, again.Days, "it is that of other tables")
+	require.Empty(t, got.Days)
 }
 
 func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
@@ -182,17 +181,12 @@ func TestRevenueOfTooManyPaymentsCannotBeAddedUp(t *testing.T) {
 	require.Equal(t, "it takes longer than 4s; use projector rebuild --with revenue_daily", revenueFault(ctx, t, s))
 }
 
-func revenueFault(ctx context.Context, t *testing.T, s *store.Store) (fault string) {
+func revenueFault(ctx context.Context, t *testing.T, s *store.Store) string {
 	t.Helper()
-	c := counter(ctx, t)
-	wait.Until(t, func() bool {
-		got, err := c.Revenue(ctx, s, 1)
-		require.NoError(t, err)
-		require.Nil(t, got.Days)
-		fault = got.Fault
-		return fault != ""
-	})
-	return fault
+	got, err := NewRevenues().Last(ctx, s, 1)
+	require.NoError(t, err)
+	require.Empty(t, got.Days)
+	return got.Fault
 }
 
 func TestRevenueBeyond64BitsIsExact(t *testing.T) {

@@ -53,6 +53,14 @@ type EventCounts struct {
 	Duplicates int64          `json:"duplicate_events"` // messages with the id of an earlier event
 }
 
+// Total is the number of all events.
+func (c EventCounts) Total() (total int64) {
+	for _, o := range c.Outcomes {
+		total += o.Events
+	}
+	return total
+}
+
 // OutcomeCount counts the events with one outcome; rejected events are counted by reason.
 type OutcomeCount struct {
 	Outcome string `json:"outcome"`

@@ -110,13 +110,11 @@ func outcomesText(p *page.Page, s *Database) {
 		return
 	}
 	p.Section("EVENTS")
-	var total int64
 	var rows [][]string
 	for _, o := range s.Outcomes {
-		total += o.Events
 		rows = append(rows, []string{o.Outcome, o.Reason, fmt.Sprint(o.Events)})
 	}
-	rows = append(rows, []string{"all events", "", fmt.Sprint(total)}, []string{"duplicates of them", "", fmt.Sprint(s.Duplicates)})
+	rows = append(rows, []string{"all events", "", fmt.Sprint(s.Total())}, []string{"duplicates of them", "", fmt.Sprint(s.Duplicates)})
 	p.Table("outcome,reason,count", rows)
 }
 
