@@ -11,10 +11,11 @@
 //
 // Guarantees:
 //
-//   - At most one postmaster works on the cluster. A new owner waits until the processes of
-//     the previous owner have ended.
+//   - At most one postmaster works on the cluster. Postgres ensures it with postmaster.pid: it refuses to start
+//     while an earlier one works, and a new owner tries again.
 //   - After a kill -9 at any moment, of the owner, of initdb or of the postmaster, the next
-//     start repairs everything. On Linux no process is left behind either.
+//     start repairs everything. On Linux no process is left behind either. Elsewhere the server of a killed owner
+//     goes on, with the same connection string, until somebody stops it.
 //   - The server listens only on a Unix socket, in a folder that only its user can enter. It
 //     asks for a password that only the owner of the data folder can read.
 //   - The connection string stays the same for the life of a cluster.

@@ -2,11 +2,16 @@ package localpg
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +33,9 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// orphansStop says whether a server whose owner was killed shuts down by itself.
+const orphansStop = runtime.GOOS == "linux"
 
 // dataDir is a new data folder, in a parent of the given mode.
 func dataDir(t *testing.T, parentMode os.FileMode) string {
@@ -138,6 +146,20 @@ func startOwner(t *testing.T, dir string, env ...string) *exec.Cmd {
 	owner.Stderr = t.Output()
 	require.NoError(t, owner.Start())
 	return owner
+}
+
+// namedPostmaster returns the process id in postmaster.pid; 0 if there is none.
+func namedPostmaster(t *testing.T, cluster string) int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(cluster, "postmaster.pid"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	require.NoError(t, err)
+	line, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(line)
+	require.NoError(t, err)
+	return pid
 }
 
 func kill(t *testing.T, owner *exec.Cmd) {

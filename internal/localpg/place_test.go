@@ -2,9 +2,7 @@ package localpg
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,24 +58,6 @@ func TestInterruptedInitdbStartsOver(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(half, "PG_VERSION"), []byte("1\n"), 0o600))
 	start(t, dir).dsn(t)
 	require.NoDirExists(t, filepath.Dir(half))
-}
-
-func TestPidFileThatNamesAnotherProgramIsRemoved(t *testing.T) {
-	t.Parallel()
-	dir := dataDir(t, 0o755)
-	first := start(t, dir)
-	dsn := first.dsn(t)
-	cluster := query[string](t, dsn, "show data_directory")
-	require.NoError(t, first.stop())
-	// The test itself: alive, and no Postgres.
-	file := fmt.Sprintf("%d\n%s\n1700000000\n5432\n\n\n", os.Getpid(), cluster)
-	require.NoError(t, os.WriteFile(filepath.Join(cluster, "postmaster.pid"), []byte(file), 0o600))
-	visitor := exec.CommandContext(t.Context(), "sleep", "600") // as a shell in that folder
-	visitor.Dir = cluster
-	require.NoError(t, visitor.Start())
-	start(t, dir).dsn(t)
-	require.NoError(t, visitor.Process.Kill())
-	require.Error(t, visitor.Wait())
 }
 
 func TestClusterWithoutItsPasswordIsRefused(t *testing.T) {

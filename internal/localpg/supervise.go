@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// The first retry is quick, because the processes of a dead postmaster soon end. Later
-	// ones are slow, so that a server that cannot start does not fill its log.
+	// The first retry is quick, because the processes of an earlier postmaster soon end, and Postgres refuses to start
+	// before. Later ones are slow, so that a server that cannot start does not fill its log.
 	minRetryInterval = 100 * time.Millisecond
 	maxRetryInterval = 10 * time.Second
 	// healthyAfter is how long a server must run so that the next retry is quick again.
@@ -44,9 +44,6 @@ func (s *Server) supervise(ctx context.Context, at site) error {
 // serve runs one postmaster. It returns only after that process has ended; nil means that
 // serve stopped it because ctx ended.
 func (s *Server) serve(ctx context.Context, at site) error {
-	if err := awaitPredecessor(ctx, at); err != nil {
-		return err
-	}
 	if err := ensureSocketFolder(at.sockets, at.account); err != nil {
 		return &fatalError{err}
 	}
