@@ -51,7 +51,7 @@ func (f *forgetful) append(t *testing.T, body string, again bool) (seq uint64) {
 	m := wire.New(events.Delivery{
 		Event: event, Body: []byte(body), Provider: event.Provider, Signature: specification.Sign(signer, []byte(body)),
 		KeyFingerprint: signer.Fingerprint(), ReceivedAt: time.Now(),
-	}, testenv.Stream, 8).ForClient("")
+	}, testenv.Stream, 8)
 	if again {
 		m.Header.Set("Payfold-Event-Id", event.ID)
 		m.Header.Set("Payfold-Stored-At", time.Now().UTC().Format(time.RFC3339Nano))

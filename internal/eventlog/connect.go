@@ -70,17 +70,12 @@ func Connect(config Config) (*Log, error) {
 			connection.Dial(embedded, wait.silence),
 			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
-	publisher := appends.NewClient()
-	l, err := connect(url, config.Stream, wait.request, publisher.Lost, config.Logger, options...)
+	l, err := connect(url, config.Stream, wait.request, config.Logger, options...)
 	if err != nil {
 		return nil, err
 	}
-	if err := publisher.Listen(l.conn); err != nil {
-		l.conn.Close()
-		return nil, err
-	}
 	// A cluster acknowledges and delivers only messages that its quorum has.
-	l.committer = appends.NewCommitter(publisher, func(uint64) error { return nil })
+	l.committer = appends.NewCommitter(l.js, func(uint64) error { return nil })
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
 	switch {
 	case config.URL == "":
@@ -102,14 +97,14 @@ func Connect(config Config) (*Log, error) {
 	return l, nil
 }
 
-// connect returns a Log without a committer. request bounds each question that has no other limit. lost is called when
-// the connection is lost.
-func connect(url, stream string, request time.Duration, lost func(), logger *slog.Logger, options ...nats.Option) (*Log, error) {
-	conn, err := connection.Open(url, lost, logger, options...)
+// connect returns a Log without a committer. request bounds each question that has no other limit, and how long a
+// message is kept whose answer does not come.
+func connect(url, stream string, request time.Duration, logger *slog.Logger, options ...nats.Option) (*Log, error) {
+	conn, err := connection.Open(url, logger, options...)
 	if err != nil {
 		return nil, err
 	}
-	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(request))
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(request), jetstream.WithPublishAsyncTimeout(request))
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)

@@ -34,8 +34,7 @@ type Server struct {
 
 	// From Connect.
 	log     *Log
-	direct  *appends.Direct // writes
-	answers *nats.Conn      // answers readers
+	answers *nats.Conn // answers readers
 
 	readerToken string // of readers in other processes
 	writerToken string // of the in-process connections that write
@@ -185,20 +184,15 @@ func (s *Server) run(syncAlways bool) (err error) {
 
 // Connect opens the connection that writes.
 func (s *Server) Connect() (*Log, error) {
-	log, err := connect(embeddedURL, s.config.Stream, ofEmbedded.request, func() {}, s.config.Logger, s.inside(s.writerToken)...)
+	log, err := connect(embeddedURL, s.config.Stream, ofEmbedded.request, s.config.Logger, s.inside(s.writerToken)...)
 	if err != nil {
-		return nil, err
-	}
-	s.direct, err = appends.NewDirect(s.nats.InProcessConn, s.writerToken, s.config.Logger)
-	if err != nil {
-		log.conn.Close()
 		return nil, err
 	}
 	flush := s.syncer.Flush
 	if s.serverSyncs {
 		flush = s.syncer.FlushFolders
 	}
-	log.committer = appends.NewCommitter(s.direct, flush)
+	log.committer = appends.NewCommitter(log.js, flush)
 	log.server, s.log = s, log
 	log.confirm, log.files, log.whole = log.committer.Confirm, s.store, s.config.Whole
 	if err := log.verifyOpened(s.syncer.Recovered); err != nil {
@@ -213,9 +207,13 @@ func (s *Server) Connect() (*Log, error) {
 	return log, nil
 }
 
+// insideTimeout bounds an attempt to connect to the server in this process. The first attempt is
+// not repeated, and on an overloaded machine the server may take some seconds to answer.
+const insideTimeout = 30 * time.Second
+
 // inside returns the options of a connection inside the process.
 func (s *Server) inside(token string) []nats.Option {
-	return []nats.Option{nats.InProcessServer(s.nats), nats.Token(token), nats.Timeout(appends.InsideTimeout)}
+	return []nats.Option{nats.InProcessServer(s.nats), nats.Token(token), nats.Timeout(insideTimeout)}
 }
 
 // healthz returns why the stream accepts no messages any more, or nil. After a failed write, for

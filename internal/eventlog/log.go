@@ -69,7 +69,6 @@ type streamState struct {
 func (l *Log) Close() {
 	l.committer.Close()
 	if l.server != nil {
-		l.server.direct.Close()
 		l.server.answers.Close()
 	}
 	l.conn.Close()

@@ -60,7 +60,7 @@ func TestAConnectionThatBreaksWhileAReaderIsMadeEndsTheRead(t *testing.T) {
 	defer stop(t, s, writing)
 	add(t, writing, "e1", 10)
 	breaks := breakingDialer{access.NewDialer(dir, wait.Timeout), ".CONSUMER.CREATE."}
-	l, err := connect("nats://embedded.invalid", "PAYMENTS", wait.Timeout, func() {}, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
+	l, err := connect("nats://embedded.invalid", "PAYMENTS", wait.Timeout, slog.New(slog.DiscardHandler), nats.SetCustomDialer(breaks),
 		nats.Token(access.Token(dir)))
 	require.NoError(t, err)
 	defer l.conn.Close()

@@ -69,9 +69,5 @@ func (l *Log) writable(ctx context.Context) (partitions int, err error) {
 
 // connections counts the connections so far.
 func (l *Log) connections() uint64 {
-	count := l.conn.Stats().Reconnects
-	if l.server != nil {
-		count += l.server.direct.Connections()
-	}
-	return count
+	return l.conn.Stats().Reconnects
 }

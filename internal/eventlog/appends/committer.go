@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
-	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
 // Committer confirms appends in groups. One flush makes everything durable that the
@@ -27,12 +29,12 @@ import (
 // data is lost.
 type Committer struct {
 	Metrics
-	server
-	flush func(seq uint64) error
-	wake  chan struct{} // holds one token while an entry waits for a flush
-	stop  chan struct{}
-	ended chan struct{}
-	once  sync.Once
+	publisher publisher
+	flush     func(seq uint64) error
+	wake      chan struct{} // holds one token while an entry waits for a flush
+	stop      chan struct{}
+	ended     chan struct{}
+	once      sync.Once
 
 	mu      sync.Mutex
 	waiting []*entry // the server has answered them; the next flush covers them
@@ -43,41 +45,37 @@ type Committer struct {
 	failed error
 }
 
-// server is what the committer needs from the log's server.
-type server interface {
-	// publish sends the entry's message and does not wait. It passes the server's
-	// answer to e.answer later, at most once.
-	publish(e *entry) error
-	// forget drops an entry whose append has given up waiting.
-	forget(e *entry)
+// publisher is what the committer needs of nats.go.
+type publisher interface {
+	PublishMsgAsync(m *nats.Msg, options ...jetstream.PublishOpt) (jetstream.PubAckFuture, error)
 }
 
-// entry is one append in progress, or one reader's question whether a sequence is durable.
+// entry is one append that the server has acknowledged, or one reader's question whether a sequence is durable.
 type entry struct {
-	message   *wire.Message // nil for a question, and after a positive answer
-	question  bool          // of a reader
-	number    uint64        // set and used by the server
-	committer *Committer
-	result    chan struct{} // closed when the fields below are final
-
-	seq       uint64
-	duplicate bool
-	err       error
+	seq      uint64
+	question bool          // of a reader
+	result   chan struct{} // closed when err is final
+	err      error
 }
 
 // appends reports whether the entry is an append, not a reader's question.
 func (e *entry) appends() bool { return !e.question }
 
+// ErrDisconnected means that there is no connection to the log's server, or that it was lost before
+// the answer.
+var ErrDisconnected = errors.New("not connected to the log")
+
 var (
-	errClosed = errors.New("the log is closed")
-	errFailed = errors.New("the log cannot store any more")
+	errClosed    = errors.New("the log is closed")
+	errFailed    = errors.New("the log cannot store any more")
+	errBadAnswer = errors.New("the log's answer names no sequence")
 )
 
 // NewCommitter starts a committer; Close ends it. flush makes everything durable that the server
 // had acknowledged when flush was called; seq is the newest acknowledged sequence.
-func NewCommitter(s server, flush func(seq uint64) error) *Committer {
+func NewCommitter(p publisher, flush func(seq uint64) error) *Committer {
 	c := &Committer{
-		Metrics: newMetrics(), server: s, flush: flush,
+		Metrics: newMetrics(), publisher: p, flush: flush,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 	go c.run()
@@ -86,20 +84,51 @@ func NewCommitter(s server, flush func(seq uint64) error) *Committer {
 
 // Append publishes the message and returns when it is durable. After an error
 // the message may or may not be in the log.
-func (c *Committer) Append(ctx context.Context, m *wire.Message) (duplicate bool, err error) {
-	e, began := &entry{message: m, committer: c, result: make(chan struct{})}, time.Now()
+func (c *Committer) Append(ctx context.Context, m *nats.Msg) (duplicate bool, err error) {
+	began := time.Now()
 	if err := c.Failure(); err != nil {
 		return false, err
 	}
-	if err := c.publish(e); err != nil {
-		return false, err
+	answer, err := c.publisher.PublishMsgAsync(m)
+	if err != nil {
+		return false, refused(err)
 	}
-	if err := c.await(ctx, e); err != nil {
-		c.forget(e)
-		return false, err
+	select {
+	case ack := <-answer.Ok():
+		duplicate, err = ack.Duplicate, c.awaitFlush(ctx, ack.Sequence)
+	case err := <-answer.Err():
+		return false, refused(err)
+	case <-c.broken:
+		return false, c.Failure()
+	case <-c.ended:
+		return false, errClosed
+	case <-ctx.Done():
+		return false, ctx.Err()
 	}
-	c.AppendDuration.Observe(time.Since(began).Seconds())
-	return e.duplicate, nil
+	if err == nil {
+		c.AppendDuration.Observe(time.Since(began).Seconds())
+	}
+	return duplicate, err
+}
+
+// awaitFlush returns after a flush that begins now or later.
+func (c *Committer) awaitFlush(ctx context.Context, seq uint64) error {
+	if seq == 0 {
+		return errBadAnswer
+	}
+	e := &entry{seq: seq, result: make(chan struct{})}
+	c.wait(e)
+	return c.await(ctx, e)
+}
+
+// refused says why an event was not stored. Without a connection, nats.go has no room for it.
+func refused(err error) error {
+	for _, lost := range []error{nats.ErrReconnectBufExceeded, nats.ErrDisconnected, nats.ErrConnectionClosed} {
+		if errors.Is(err, lost) {
+			return fmt.Errorf("%w: %w", ErrDisconnected, err)
+		}
+	}
+	return fmt.Errorf("the log does not accept the event: %w", err)
 }
 
 // Confirm returns when the message at seq is durable. The result is a sequence, seq or a
@@ -111,8 +140,8 @@ func (c *Committer) Confirm(ctx context.Context, seq uint64) (uint64, error) {
 	durable := c.durable
 	c.mu.Unlock()
 	if seq > durable {
-		e := &entry{question: true, committer: c, result: make(chan struct{})}
-		e.answer(seq, false, nil)
+		e := &entry{seq: seq, question: true, result: make(chan struct{})}
+		c.wait(e)
 		if err := c.await(ctx, e); err != nil {
 			return 0, err
 		}
@@ -145,17 +174,7 @@ func (c *Committer) drop(e *entry) {
 	c.waiting = slices.DeleteFunc(c.waiting, func(other *entry) bool { return other == e })
 }
 
-// answer records the server's answer for e.
-func (e *entry) answer(seq uint64, duplicate bool, err error) {
-	e.seq, e.duplicate, e.err = seq, duplicate, err
-	if err != nil {
-		close(e.result)
-		return
-	}
-	e.message = nil // a flush that hangs must not keep the bodies of deliveries that gave up
-	e.committer.wait(e)
-}
-
+// wait makes the next flush cover e.
 func (c *Committer) wait(e *entry) {
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)

@@ -9,29 +9,43 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
 // script is a server and a disk that do what the test says, when it says it.
 type script struct {
 	refuse  error // of the next publish
-	entries []*entry
+	answers []*answer
 	flushed chan error // ends the flush under way
 	busy    bool       // a flush is under way
 }
 
-func (s *script) publish(e *entry) error {
-	if err := s.refuse; err != nil {
-		return err
-	}
-	s.entries = append(s.entries, e)
-	return nil
+// answer is the server's answer to one message.
+type answer struct {
+	ok     chan *jetstream.PubAck
+	failed chan error
 }
 
-func (s *script) forget(*entry) {}
+func (a *answer) Ok() <-chan *jetstream.PubAck { return a.ok }
+func (a *answer) Err() <-chan error            { return a.failed }
+func (a *answer) Msg() *nats.Msg               { return nil }
+
+// stored makes the server say that it has the message. Nobody may wait for it any more.
+func (a *answer) stored(seq uint64, duplicate bool) {
+	a.ok <- &jetstream.PubAck{Stream: "PAYMENTS", Sequence: seq, Duplicate: duplicate}
+}
+
+func (s *script) PublishMsgAsync(*nats.Msg, ...jetstream.PublishOpt) (jetstream.PubAckFuture, error) {
+	if err := s.refuse; err != nil {
+		return nil, err
+	}
+	a := &answer{make(chan *jetstream.PubAck, 1), make(chan error, 1)}
+	s.answers = append(s.answers, a)
+	return a, nil
+}
 
 func (s *script) flush(uint64) error {
 	s.busy = true
@@ -41,7 +55,7 @@ func (s *script) flush(uint64) error {
 
 // delivery is what the model knows of one append.
 type delivery struct {
-	entry  *entry
+	answer *answer
 	cancel context.CancelFunc
 	ended  chan struct{}
 	got    string // what append returned
@@ -80,10 +94,10 @@ func (m *model) append(refuse bool) {
 	if m.script.refuse = nil; refuse {
 		m.script.refuse = errSend
 	}
-	before := len(m.script.entries)
+	before := len(m.script.answers)
 	go func() {
 		defer close(d.ended)
-		duplicate, err := m.committer.Append(ctx, &wire.Message{})
+		duplicate, err := m.committer.Append(ctx, &nats.Msg{})
 		d.got = outcome(duplicate, err)
 	}()
 	synctest.Wait()
@@ -91,9 +105,9 @@ func (m *model) append(refuse bool) {
 	case m.failed != "":
 		d.place, d.want = ended, m.failed
 	case refuse:
-		d.place, d.want = ended, errSend.Error()
+		d.place, d.want = ended, refused(errSend).Error()
 	default:
-		d.entry = m.script.entries[before]
+		d.answer = m.script.answers[before]
 	}
 	m.deliveries = append(m.deliveries, d)
 }
@@ -113,7 +127,7 @@ func (m *model) some(pick int, in ...place) *delivery {
 	var found []*delivery
 	for _, d := range m.deliveries {
 		for _, p := range in {
-			if d.place == p && d.entry != nil {
+			if d.place == p && d.answer != nil {
 				found = append(found, d)
 			}
 		}
@@ -147,12 +161,12 @@ func (m *model) step(op, pick int) {
 			if op == 6 {
 				d.ack = confirmedDuplicate
 			}
-			d.entry.answer(uint64(1+pick), op == 6, nil)
+			d.answer.stored(uint64(1+pick), op == 6)
 		}
 	case 7:
 		if d := m.some(pick, published); d != nil {
-			d.place, d.want = ended, errServer.Error()
-			d.entry.answer(0, false, errServer)
+			d.place, d.want = ended, refused(errServer).Error()
+			d.answer.failed <- errServer
 		}
 	case 8, 9: // the flush ends
 		if m.busy {
@@ -255,9 +269,9 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 7, durable, "what was there at the start needs no flush")
 
-		go func() { _, _ = c.Append(t.Context(), &wire.Message{}) }()
+		go func() { _, _ = c.Append(t.Context(), &nats.Msg{}) }()
 		synctest.Wait()
-		s.entries[0].answer(8, false, nil)
+		s.answers[0].stored(8, false)
 		asked := make(chan uint64)
 		go func() {
 			durable, _ := c.Confirm(t.Context(), 8)
@@ -297,12 +311,12 @@ func TestAReaderIsNotToldOfWhatCameDuringAFlush(t *testing.T) {
 		defer c.Close()
 		var ended sync.WaitGroup
 		for range 2 {
-			ended.Go(func() { _, _ = c.Append(t.Context(), &wire.Message{}) })
+			ended.Go(func() { _, _ = c.Append(t.Context(), &nats.Msg{}) })
 			synctest.Wait()
 		}
-		s.entries[0].answer(1, false, nil)
+		s.answers[0].stored(1, false)
 		synctest.Wait() // its flush is under way
-		s.entries[1].answer(2, false, nil)
+		s.answers[1].stored(2, false)
 		asked := make(chan uint64, 2)
 		ask := func() {
 			durable, _ := c.Confirm(t.Context(), 2)
@@ -330,18 +344,15 @@ func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
 		c := NewCommitter(s, s.flush)
 		var ended sync.WaitGroup
 		start := func(ctx context.Context) {
-			ended.Go(func() { _, _ = c.Append(ctx, &wire.Message{Body: make([]byte, 1000)}) })
+			ended.Go(func() { _, _ = c.Append(ctx, &nats.Msg{}) })
 			synctest.Wait()
 		}
 		for i := range 10 { // the first one is in the flush that hangs
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			start(ctx)
-			e := s.entries[i]
-			require.NotEmpty(t, e.message.Body, "the server may not have it yet")
-			e.answer(uint64(i+1), false, nil)
+			s.answers[i].stored(uint64(i+1), false)
 			synctest.Wait()
 			require.True(t, s.busy)
-			require.Nil(t, e.message, "the server has it")
 			ended.Wait()
 			require.Empty(t, c.waiting)
 			cancel()
@@ -355,7 +366,7 @@ func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
 		}
 
 		start(t.Context())
-		s.entries[10].answer(11, false, nil)
+		s.answers[10].stored(11, false)
 		s.flushed <- nil
 		synctest.Wait()
 		require.True(t, s.busy, "for the delivery that waits")

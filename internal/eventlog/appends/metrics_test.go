@@ -5,10 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-
-	"github.com/payfold/payfold/internal/eventlog/wire"
 )
 
 func values(t *testing.T, h prometheus.Histogram) (count uint64, sum float64) {
@@ -28,13 +27,13 @@ func TestAnAppendLastsUntilItsFlushHasEnded(t *testing.T) {
 		c := NewCommitter(s, s.flush)
 		defer c.Close()
 		for range 3 {
-			go func() { _, _ = c.Append(t.Context(), &wire.Message{}) }()
+			go func() { _, _ = c.Append(t.Context(), &nats.Msg{}) }()
 			synctest.Wait()
 		}
-		s.entries[0].answer(1, false, nil)
+		s.answers[0].stored(1, false)
 		synctest.Wait() // the first flush is for this one alone
-		s.entries[1].answer(2, false, nil)
-		s.entries[2].answer(2, true, nil)
+		s.answers[1].stored(2, false)
+		s.answers[2].stored(2, true)
 		time.Sleep(time.Second)
 		s.flushed <- nil
 		synctest.Wait()
@@ -70,7 +69,7 @@ func TestAFlushThatOnlyAReaderAskedForHasNoGroup(t *testing.T) {
 		require.EqualValues(t, 1, flushes)
 
 		s.refuse = errSend
-		_, err := c.Append(t.Context(), &wire.Message{})
+		_, err := c.Append(t.Context(), &nats.Msg{})
 		require.ErrorIs(t, err, errSend)
 		appends, _ := values(t, c.AppendDuration)
 		require.Zero(t, appends, "nothing was stored")

@@ -52,7 +52,7 @@ func startServer(t *testing.T, options server.Options) *server.Server {
 
 func open(t *testing.T, s *server.Server, options ...nats.Option) (*nats.Conn, *prometheus.Registry) {
 	t.Helper()
-	conn, err := connection.Open(s.ClientURL(), func() {}, testenv.Logger(t), options...)
+	conn, err := connection.Open(s.ClientURL(), testenv.Logger(t), options...)
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	registry := prometheus.NewRegistry()
@@ -101,7 +101,7 @@ func TestWhyACertificateIsRefusedIsTold(t *testing.T) {
 			pool = x509.NewCertPool()
 		}
 		s := startTLSServer(t, pair)
-		conn, err := connection.Open(s.ClientURL(), func() {}, testenv.Logger(t), nats.RetryOnFailedConnect(true), nats.Timeout(wait.Timeout),
+		conn, err := connection.Open(s.ClientURL(), testenv.Logger(t), nats.RetryOnFailedConnect(true), nats.Timeout(wait.Timeout),
 			nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ServerName: c.name}))
 		require.NoError(t, err)
 		t.Cleanup(conn.Close)

@@ -8,27 +8,30 @@ import (
 	"log/slog"
 	neturl "net/url"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"github.com/payfold/payfold/internal/backoff"
-	"github.com/payfold/payfold/internal/eventlog/appends"
 )
 
-// Open opens a connection, and calls lost each time that the connection is lost.
-func Open(url string, lost func(), logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
+// reconnectWait is the time between two attempts to reconnect. With it, recovery takes
+// well under two seconds.
+const reconnectWait = 250 * time.Millisecond
+
+// Open opens a connection.
+func Open(url string, logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
 	var fault backoff.Fault // nats.go calls one handler after the other
 	options = append(options,
 		nats.Name("payfold"),
 		nats.MaxReconnects(-1),
-		nats.ReconnectWait(appends.ReconnectWait),
-		nats.ReconnectJitter(appends.ReconnectWait/4, appends.ReconnectWait/4),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait/4, reconnectWait/4),
 		nats.IgnoreAuthErrorAbort(), // the token may be replaced while this process is disconnected
 		nats.ReconnectBufSize(-1),   // while disconnected, a publish fails at once instead of being buffered
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPingsOutstanding),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			lost()
 			if err != nil {
 				logger.Warn("the connection to the log is lost", "error", err)
 			}

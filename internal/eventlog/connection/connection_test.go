@@ -26,7 +26,7 @@ func TestARightThatIsMissingIsOneLine(t *testing.T) {
 
 	var out bytes.Buffer
 	closed := make(chan struct{})
-	conn, err := connection.Open(s.ClientURL(), func() {}, slog.New(slog.NewTextHandler(&out, nil)),
+	conn, err := connection.Open(s.ClientURL(), slog.New(slog.NewTextHandler(&out, nil)),
 		nats.UserInfo("ingest", "x"), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
 	require.NoError(t, err)
 	for range 3 {
@@ -42,7 +42,7 @@ func TestARightThatIsMissingIsOneLine(t *testing.T) {
 func TestAPasswordWithASlashIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"nats://ingest:123/x@127.0.0.1:1", "ingest:123/x@127.0.0.1:1", "nats://127.0.0.1:1,nats://ingest:123/x@127.0.0.1:1"} {
-		_, err := connection.Open(url, func() {}, slog.New(slog.DiscardHandler))
+		_, err := connection.Open(url, slog.New(slog.DiscardHandler))
 		require.ErrorContains(t, err, "NATS_URL cannot be read")
 		require.NotContains(t, err.Error(), "123")
 	}

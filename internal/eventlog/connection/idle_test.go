@@ -79,7 +79,7 @@ func TestAWriteToAServerThatReadsNothingEndsAfterTheSilence(t *testing.T) {
 		_, _ = conn.Write([]byte("PONG\r\n"))
 		accepted <- conn // from now on it reads nothing
 	}()
-	conn, err := connection.Open("nats://"+server.Addr().String(), func() {}, slog.New(slog.DiscardHandler),
+	conn, err := connection.Open("nats://"+server.Addr().String(), slog.New(slog.DiscardHandler),
 		connection.Dial(&net.Dialer{}, 5*time.Second)) // on a busy machine, the handshake can take longer than an instant
 	require.NoError(t, err)
 	defer conn.Close()

@@ -24,7 +24,7 @@ func TestAServerThatAnswersNothingIsLeftForAnother(t *testing.T) {
 		urls += s.ClientURL() + ","
 	}
 	var said bytes.Buffer
-	conn, err := Open(urls[:len(urls)-1], func() {}, slog.New(slog.DiscardHandler))
+	conn, err := Open(urls[:len(urls)-1], slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	p := NewPatience(conn, slog.New(slog.NewTextHandler(&said, nil)))

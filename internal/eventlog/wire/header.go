@@ -128,7 +128,7 @@ func plainAttributes(header string) (a attributes, isPlain bool) {
 
 // plainHeaders is plainAttributes for all headers.
 func plainHeaders(header string) (list []events.Header, isPlain bool) {
-	list = make([]events.Header, 0, len(Message{}.Header))
+	list = make([]events.Header, 0, maxHeaders)
 	isPlain = plainLines(header, func(name, value string) bool {
 		list = append(list, events.Header{Name: name, Value: value})
 		return true

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -22,57 +21,31 @@ const (
 
 const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
 
-// Message is one delivery as the log stores it.
-type Message struct {
-	Subject string
-	Header  [12]Field
-	Body    []byte
-}
-
-// Field is one line of a header. A field with an empty value is left out. No value contains a line
-// break.
-type Field struct{ Name, Value string }
+// maxHeaders is how many headers New makes at most.
+const maxHeaders = 12
 
 // New returns the message of a delivery, for a stream with this many partitions.
-func New(d events.Delivery, stream string, partitions int) *Message {
-	m := &Message{
-		Subject: Subject(d.Event.Partition(partitions)),
-		Header: [...]Field{
-			{events.HeaderID, d.Event.ID},
-			{jetstream.ExpectedStreamHeader, stream},
-			{events.HeaderProvider, d.Provider},
-			{events.HeaderSource, d.Source},
-			{events.HeaderSigned, d.Signed},
-			{events.HeaderSignature, d.Signature},
-			{events.HeaderKey, d.KeyFingerprint},
-			{events.HeaderReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
-			{headerKind, token(d.Event.Kind)},
-			{headerType, token(d.Event.Type)},
-			{headerTrace, d.TraceParent},
-			{headerTraceState, d.TraceState},
-		},
-		Body: d.Body,
-	}
-	for i, f := range m.Header {
-		if strings.IndexByte(f.Value, '\n') >= 0 || strings.IndexByte(f.Value, '\r') >= 0 {
-			m.Header[i].Value = lineBreaks.Replace(f.Value)
+func New(d events.Delivery, stream string, partitions int) *nats.Msg {
+	header := make(nats.Header, maxHeaders)
+	for _, field := range [...]struct{ name, value string }{
+		{events.HeaderID, d.Event.ID},
+		{jetstream.ExpectedStreamHeader, stream},
+		{events.HeaderProvider, d.Provider},
+		{events.HeaderSource, d.Source},
+		{events.HeaderSigned, d.Signed},
+		{events.HeaderSignature, d.Signature},
+		{events.HeaderKey, d.KeyFingerprint},
+		{events.HeaderReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
+		{headerKind, token(d.Event.Kind)},
+		{headerType, token(d.Event.Type)},
+		{headerTrace, d.TraceParent},
+		{headerTraceState, d.TraceState},
+	} {
+		if field.value != "" {
+			header[field.name] = []string{field.value}
 		}
 	}
-	return m
-}
-
-// lineBreaks replaces line breaks by spaces, as nats.go does.
-var lineBreaks = strings.NewReplacer("\r", " ", "\n", " ")
-
-// ForClient returns the message in the form of nats.go.
-func (m *Message) ForClient(reply string) *nats.Msg {
-	header := make(nats.Header, len(m.Header))
-	for _, f := range m.Header {
-		if f.Value != "" {
-			header[f.Name] = []string{f.Value}
-		}
-	}
-	return &nats.Msg{Subject: m.Subject, Reply: reply, Data: m.Body, Header: header}
+	return &nats.Msg{Subject: Subject(d.Event.Partition(partitions)), Header: header, Data: d.Body}
 }
 
 // SubjectPrefix is the prefix of all subjects; the number of a partition follows.

@@ -26,7 +26,7 @@ func TestAMessageHasWhatItsDeliveryHas(t *testing.T) {
 			Seq: 7, Partition: d.Event.Partition(8), ID: "evt_1", Body: d.Body, ReceivedAt: d.ReceivedAt, StoredAt: stored,
 			Provider: d.Provider, Source: d.Source, Signed: d.Signed, Signature: d.Signature, KeyFingerprint: d.KeyFingerprint,
 		}
-		m := New(d, "PAYMENTS", 8).ForClient("")
+		m := New(d, "PAYMENTS", 8)
 		got, err := Build(7, m.Subject, m.Header, m.Data, stored)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
