@@ -23,7 +23,7 @@ func (s *Store) Check(ctx context.Context, running bool, progress func(done, blo
 		if err != nil {
 			return nil, err
 		}
-		report, _, err := s.check(ctx, expected, progress)
+		report, err := s.check(ctx, expected, progress)
 		if err != nil || !running {
 			return report, err
 		}
@@ -34,29 +34,27 @@ func (s *Store) Check(ctx context.Context, running bool, progress func(done, blo
 	}
 }
 
-func (s *Store) check(ctx context.Context, expected *expectation, progress func(done, blocks int)) (*Report, []blockScan, error) {
+func (s *Store) check(ctx context.Context, expected *expectation, progress func(done, blocks int)) (*Report, error) {
 	if len(expected.report.Damage) > 0 || expected.report.LogID == "" {
-		return expected.report, nil, nil
+		return expected.report, nil
 	}
 	blocks, err := s.blocks()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	scans, err := s.scanAll(ctx, from(expected.report.firstBlock, blocks), progress)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s.evaluate(expected, scans)
-	return expected.report, scans, nil
+	return expected.report, nil
 }
 
 // blockScan is the content of one block.
 type blockScan struct {
-	contents
 	number int
 	size   int
 	pieces []piece
-	end    [checksumLength]byte // its last bytes
 }
 
 func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, blocks int)) ([]blockScan, error) {
@@ -106,13 +104,7 @@ func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (bloc
 		return scan, buffer, nil
 	}
 	scan.size = len(buffer)
-	copy(scan.end[:], buffer[max(0, len(buffer)-len(scan.end)):])
-	scan.pieces = scanPieces(buffer, s.checksum(number), func(r Record) {
-		scan.add(r)
-		if deliver != nil {
-			deliver(r)
-		}
-	})
+	scan.pieces = scanPieces(buffer, s.checksum(number), deliver)
 	return scan, buffer, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/durable"
@@ -24,7 +23,7 @@ import (
 // it into files log/unconfirmed-…. A power cut can keep a new block but lose the end of the block
 // before. Then Recover moves the new block, too, because otherwise the log would have a gap. Unless
 // the last stop was orderly, the server's index can name messages that are lost. So Recover
-// replaces it by an index of the messages that it has read.
+// removes it, and the server reads all blocks.
 func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*Syncer, error) {
 	expected, err := s.expect(false)
 	if err != nil {
@@ -33,7 +32,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err := s.writeAgain(expected); err != nil {
 		return nil, err
 	}
-	report, scans, err := s.check(ctx, expected, progress)
+	report, err := s.check(ctx, expected, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +42,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err := s.Of(ProbeStream).remove(); err != nil {
 		return nil, fmt.Errorf("remove the last probe: %w", err)
 	}
-	indexed, err := s.prepare(report, scans)
+	removedIndex, err := s.prepare(report)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +61,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err != nil {
 		return nil, err
 	}
-	if indexed {
+	if removedIndex {
 		if err := s.removeEmpty(empty); err != nil {
 			return nil, errors.Join(fmt.Errorf("remove an empty block: %w", err), watermark.file.Close())
 		}
@@ -70,9 +69,12 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	return &Syncer{Store: s, SyncBlock: SyncData, Recovered: report, watermark: watermark}, nil
 }
 
-// prepare removes what the server must not see, and writes the index of what it will see.
-// indexed is false if the server's own index stays.
-func (s *Store) prepare(report *Report, scans []blockScan) (indexed bool, err error) {
+// indexFile is written by the server when it stops in order. It saves the server from reading all blocks.
+const indexFile = "index.db"
+
+// prepare removes what the server must not see. removedIndex is false if the server's index may stay, because it
+// describes the same state.
+func (s *Store) prepare(report *Report) (removedIndex bool, err error) {
 	if report.LogID == "" { // the creation of the stream was interrupted, and it has no message
 		return true, s.remove()
 	}
@@ -89,24 +91,14 @@ func (s *Store) prepare(report *Report, scans []blockScan) (indexed bool, err er
 		if err := s.cut(tail); err != nil {
 			return false, fmt.Errorf("set aside the unconfirmed end of %s: %w", tail.File, err)
 		}
-		if scans, err = s.withoutTail(scans, tail); err != nil {
-			return false, err
-		}
 	}
-	if report.Closed && !removed { // the server's index describes the same state
+	if report.Closed && !removed {
 		return false, nil
 	}
-	for len(scans) > 0 && scans[len(scans)-1].size == 0 {
-		scans = scans[:len(scans)-1]
+	if err := ignoreMissing(os.Remove(filepath.Join(s.dir, indexFile))); err != nil {
+		return false, fmt.Errorf("remove the log's index: %w", err)
 	}
-	return true, s.writeIndex(scans)
-}
-
-// withoutTail returns the scans of the remaining blocks. It reads again the block that was cut.
-func (s *Store) withoutTail(scans []blockScan, tail *Tail) ([]blockScan, error) {
-	at := slices.IndexFunc(scans, func(scan blockScan) bool { return scan.number == tail.block })
-	cut, _, err := s.scanBlock(tail.block, nil, nil)
-	return append(scans[:at:at], cut), err
+	return true, nil
 }
 
 // cut moves the end of a block into a separate file. If the process is killed in between,

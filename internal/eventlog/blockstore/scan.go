@@ -16,8 +16,8 @@ type piece struct {
 	bad          string // why these bytes are no message
 }
 
-// scanPieces splits a block into pieces and delivers each undamaged message. Lengths that it reads
-// in the block never decide how much memory it allocates.
+// scanPieces splits a block into pieces and delivers each undamaged message, if deliver is not nil. Lengths
+// that it reads in the block never decide how much memory it allocates.
 func scanPieces(data []byte, checksum hash.Hash64, deliver func(Record)) (pieces []piece) {
 	if len(data) > maxBlock {
 		return []piece{{size: len(data), bad: "it is longer than any block that the server writes"}}
@@ -47,7 +47,9 @@ func scanPieces(data []byte, checksum hash.Hash64, deliver func(Record)) (pieces
 				pieces = append(pieces, piece{offset: at, size: size, from: r.Seq, to: r.Seq})
 			}
 			if err == nil || r.Header != nil {
-				deliver(r)
+				if deliver != nil {
+					deliver(r)
+				}
 			}
 		}
 		at += size

@@ -53,8 +53,8 @@ func TestATrimIsCompletedWhateverIsLeftOfIt(t *testing.T) {
 			report := w.starts(40, removed, closed)
 			require.Equal(t, []uint64{21, 20}, []uint64{report.First, report.Events})
 			require.False(t, w.exists(w.block(1)) || w.exists(w.block(2)))
-			kept := string(w.read(filepath.Join(w.dir, indexFile))) == "old"
-			require.Equal(t, closed && removed == 3, kept, "an index that names removed blocks is replaced")
+			kept := w.exists(filepath.Join(w.dir, indexFile))
+			require.Equal(t, closed && removed == 3, kept, "an index that names removed blocks is removed")
 			w.starts(40, "again")
 		}
 	}

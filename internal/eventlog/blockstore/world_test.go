@@ -182,12 +182,3 @@ func (w *world) starts(seq uint64, values ...any) *Report {
 	require.Equal(w.t, seq, again.Last, values...)
 	return report
 }
-
-// indexOfAll is an index of the blocks that are there.
-func (w *world) indexOfAll() []byte {
-	blocks, err := w.blocks()
-	require.NoError(w.t, err)
-	scans, err := w.scanAll(w.t.Context(), blocks, nil)
-	require.NoError(w.t, err)
-	return w.index(scans)
-}
