@@ -32,7 +32,9 @@ type Event struct {
 	Product    string // what was sold, as the provider names it
 	Items      []Item // what was sold, as the provider lists it; at most 100
 	Credits    Number
-	Units      Number // of the whole event; those of an item have priority
+	Units      Number    // of the whole event; those of an item have priority
+	Given      bool      // the shop itself grants Credits, whatever the catalogue sells
+	Expires    time.Time // when these credits expire; zero: never
 	GitHubUser string
 	Mode       Mode
 

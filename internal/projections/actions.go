@@ -100,11 +100,11 @@ func (r Rules) unusable(f *step) Reason {
 		f.units, f.note = events.Number{}, UnitsUnreadable
 	}
 	units, credits := max(f.units.Value, 1), f.Credits
-	if r.Catalogue != nil {
+	if r.Catalogue != nil && !f.Given {
 		f.Credits, credits = events.Number{}, events.Number{Value: 1}
-	}
-	if offer != nil {
-		credits.Value = max(offer.Credits, offer.TrialCredits, 1)
+		if offer != nil {
+			credits.Value = max(offer.Credits, offer.TrialCredits, 1)
+		}
 	}
 	fits := func(n int64) bool { return n >= 1 && n <= catalogue.MaxCredits }
 	if credits.Present && (credits.Bad || !fits(credits.Value)) || !fits(units) || units > catalogue.MaxCredits/max(credits.Value, 1) {
@@ -139,12 +139,12 @@ func (r Rules) missing(f *step, p *Payment, unusable Reason) Reason {
 		return MissingUser
 	case f.PaymentID() == "":
 		return MissingPaymentID
+	case (r.Catalogue == nil || f.Given) && f.kind == KindOneTime && p.Credits == nil && !f.Credits.Present:
+		return MissingCredits
 	case r.Catalogue != nil && f.offeredKind() == "" && !p.Known:
 		return UnknownProduct
 	case unusable == KindMismatch:
 		return unusable
-	case r.Catalogue == nil && f.kind == KindOneTime && p.Credits == nil && !f.Credits.Present:
-		return MissingCredits
 	case unusable != "":
 		return unusable
 	case f.UserID != "" && user != "" && f.UserID != user:

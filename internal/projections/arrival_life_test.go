@@ -33,7 +33,7 @@ func worldsOfLives() []world {
 		for name, fill := range map[string]func(*world){
 			"reversals that change": (*world).changingReversals, "unpaid payments and trials": (*world).unpaidAndTrials,
 			"two payments of one period": (*world).samePeriods, "cancellations and later payments": (*world).cancellations,
-			"several users and kinds": (*world).severalUsers,
+			"several users and kinds": (*world).severalUsers, "gifts": (*world).gifts,
 		} {
 			w := world{name: name + of, rules: rules, ending: ending, has: map[string]bool{}}
 			fill(&w)
@@ -240,6 +240,32 @@ func (w *world) severalUsers() {
 		}
 	}
 	w.statuses("s1", events.Active, events.Canceled)
+}
+
+// gifts adds credits that the shop gives, some under the names of payments, and reversals of them.
+func (w *world) gifts() {
+	for payment := 1; payment <= 2; payment++ {
+		for _, names := range []string{"t", "o", "to"} {
+			for _, credits := range []events.Number{number(100), number(200), {}, {Present: true, Bad: true}} {
+				for i, expires := range []time.Time{{}, startOf(2), startOf(4)} {
+					for _, user := range []string{"u1", "u2", ""} {
+						w.put(minuteOf(i*payment), of(payment, names, events.Event{
+							Action: events.Payment, UserID: user, Kind: KindOneTime, Given: true, Credits: credits, Expires: expires,
+						}))
+					}
+				}
+			}
+			for i, sold := range w.sold("pack", "big", "tool") {
+				sold.Action, sold.UserID, sold.Amount = events.Payment, "u1", number(1000)
+				w.put(minuteOf(i%3), of(payment, names, sold))
+			}
+			for _, amount := range []events.Number{{}, number(500)} {
+				w.put(minuteOf(10), of(payment, names, events.Event{Action: events.Reverse, Reversal: events.Reversal{
+					Cause: events.Refund, Status: events.Succeeded, Amount: amount,
+				}}))
+			}
+		}
+	}
 }
 
 // statuses adds events about the status of a subscription.

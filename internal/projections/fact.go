@@ -28,8 +28,11 @@ type Fact struct {
 	ByBuyer bool   `json:"by_buyer,omitempty"` // only the metadata names the product, and a buyer can write metadata
 	ByOrder bool   `json:"by_order,omitempty"` // the event names no transaction
 	Units   int64  `json:"units,omitempty"`    // of the product; 0: the event does not say it
-	Credits *int64 `json:"credits,omitempty"`  // of one unit, if there is no catalogue
+	Credits *int64 `json:"credits,omitempty"`  // of one unit, if there is no catalogue, or if they are given
 	Trial   bool   `json:"trial,omitempty"`    // nothing was due, because a trial begins
+
+	Given   bool      `json:"given,omitempty"`  // the shop itself grants Credits, whatever the catalogue sells
+	Expires time.Time `json:"expires,omitzero"` // when these credits expire; zero: never
 
 	Amount        *int64 `json:"amount,omitempty"`
 	AmountOfOrder bool   `json:"amount_of_order,omitempty"` // not of the transaction

@@ -10,6 +10,15 @@ import (
 type due struct {
 	credits              int64
 	availableAt, expires time.Time // expires is zero if it never does
+	fixed                bool      // an event says when it expires
+}
+
+// expiresAt reports whether a grant of the ledger expires when this one does. A validity of months moves with the payment.
+func (d *due) expiresAt(have time.Time) bool {
+	if d.fixed {
+		return have.Equal(d.expires)
+	}
+	return sameMonth(have, d.expires)
 }
 
 // claimed is a claimed payment and what was sold with it.
@@ -32,6 +41,9 @@ func (c *claimed) dues() []due {
 		}
 		if c.valid > 0 {
 			one.expires = addMonths(one.availableAt, c.valid)
+		}
+		if !c.expires.IsZero() {
+			one.expires, one.fixed = c.expires, true
 		}
 		all[month] = one
 	}

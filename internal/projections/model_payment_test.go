@@ -204,7 +204,9 @@ func (p *naivePayment) deriveProduct(m *naive, sale *said) {
 			}
 			if p.credits == 0 {
 				for _, s := range some {
-					p.credits = max(p.credits, s.credits)
+					if s.credits > p.credits || s.credits == p.credits && s.Expires.IsZero() {
+						p.credits, p.expires = s.credits, !s.Expires.IsZero()
+					}
 				}
 			}
 		}
@@ -215,7 +217,8 @@ func (p *naivePayment) deriveProduct(m *naive, sale *said) {
 	slices.SortStableFunc(offers, func(a, b said) int {
 		isOwn := func(s said) bool { return s.Action == events.Payment && !s.begins() }
 		return cmp.Or(trueFirst(a.byProvider, b.byProvider), trueFirst(isOwn(a), isOwn(b)),
-			trueFirst(a.Transaction != "", b.Transaction != ""), cmp.Compare(b.credits, a.credits))
+			trueFirst(a.Transaction != "", b.Transaction != ""), cmp.Compare(b.credits, a.credits),
+			cmp.Compare(b.offer.ValidMonths, a.offer.ValidMonths), trueFirst(a.Expires.IsZero(), b.Expires.IsZero()))
 	})
 	if len(offers) == 0 {
 		if p.product = firstInAlphabet(sources); p.product != "" {
@@ -224,7 +227,7 @@ func (p *naivePayment) deriveProduct(m *naive, sale *said) {
 		return
 	}
 	best := offers[0]
-	p.expires = best.offer.ValidMonths > 0
+	p.expires = best.offer.ValidMonths > 0 || !best.Expires.IsZero()
 	p.known, p.kind, p.product, p.credits, p.lasts = true, best.offer.Kind, best.product, best.credits,
 		best.offer.LastsAsSubscription
 }

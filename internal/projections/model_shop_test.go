@@ -63,7 +63,8 @@ func (s *shop) open() []events.Event {
 	for range rapid.IntRange(1, 4).Draw(s.t, "purchases") {
 		s.user = rapid.SampledFrom([]string{"u1", "u2"}).Draw(s.t, "user")
 		s.provider = rapid.SampledFrom([]string{"stripe", "paddle"}).Draw(s.t, "provider")
-		what := s.oneOf("pack", "licence", "gift", "subscription", "subscription", "membership")
+		what := s.oneOf("pack", "licence", "gift", "given", "subscription", "subscription",
+			"membership")
 		s.licence = what == "licence" || what == "membership"
 		switch what {
 		case "pack":
@@ -72,6 +73,8 @@ func (s *shop) open() []events.Event {
 			s.buy("pro", "tool")
 		case "gift":
 			s.buy("none", "donation")
+		case "given":
+			s.give()
 		case "subscription":
 			s.subscribe("subscription", "plan", "plus", "bare", "yearly")
 		case "membership":
@@ -202,6 +205,21 @@ func (s *shop) buy(kind string, products ...string) {
 		}
 		e.Unpaid = s.seldom()
 		s.sell(&e, kind, s.oneOf(products...))
+		s.add(e)
+	}
+}
+
+// give sends events in which the shop itself grants credits.
+func (s *shop) give() {
+	transaction := s.fresh("t")
+	for range rapid.IntRange(1, 3).Draw(s.t, "events") {
+		e := events.Event{Action: events.Payment, Transaction: transaction, Kind: "one_time", Given: true}
+		if s.often() {
+			e.Credits = events.Number{Value: rapid.Int64Range(0, 9).Draw(s.t, "credits"), Present: true}
+		}
+		if s.seldom() {
+			e.Expires = s.now.AddDate(0, 0, rapid.IntRange(1, 60).Draw(s.t, "days"))
+		}
 		s.add(e)
 	}
 }

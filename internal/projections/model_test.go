@@ -76,6 +76,12 @@ func (m *naive) read(e events.Event) said {
 	}
 	s.product, s.byProvider = m.productOf(e)
 	s.offer = m.sold.Offer(s.product, e.OccurredAt)
+	if e.Given && m.sold != nil {
+		s.byProvider, s.product = true, ""
+		if e.Credits.Present {
+			s.offer = &catalogue.Offer{Kind: "one_time", Credits: e.Credits.Value, Months: 1}
+		}
+	}
 	s.unlisted = m.sold != nil && s.offer == nil && s.product != ""
 	if m.sold == nil {
 		s.credits = e.Credits.Value * unitsOf(e, s.product)
@@ -88,7 +94,8 @@ func (m *naive) read(e events.Event) said {
 			each = s.offer.TrialCredits
 		}
 		s.credits = each * unitsOf(e, s.product)
-		s.unusable = e.Kind != "" && e.Kind != s.offer.Kind && e.Action != events.Subscription // kind_mismatch
+		s.unusable = e.Kind != "" && e.Kind != s.offer.Kind && e.Action != events.Subscription || // kind_mismatch
+			e.Given && (e.Credits.Bad || e.Credits.Value < 1)
 		if e.Action != events.Subscription {
 			s.Kind = s.offer.Kind
 		}

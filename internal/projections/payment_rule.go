@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/payfold/payfold/internal/catalogue"
 )
@@ -51,7 +52,7 @@ func (r Rules) claims(f *Fact) bool {
 	case f.Says != Paid || f.User == "":
 		return false
 	case r.Catalogue != nil:
-		return r.Catalogue.Offer(f.Product, f.At) != nil
+		return r.offerOf(f) != nil
 	}
 	return isKind(f.Kind) && (f.Kind != KindOneTime || f.Credits != nil)
 }
@@ -83,9 +84,10 @@ type sale struct {
 	byBuyer  bool
 	kind     Kind // empty without a catalogue if no event names it
 	product  string
-	credits  *int64 // in all; nil: none
-	months   int64  // ledger lines, one a month
-	valid    int64  // months until the credits expire; 0: never
+	credits  *int64    // in all; nil: none
+	months   int64     // ledger lines, one a month
+	valid    int64     // months until the credits expire; 0: never
+	expires  time.Time // when given credits expire; zero: never
 	lasts    bool
 }
 
@@ -105,18 +107,19 @@ func (r Rules) saleOf(f *Fact, from source) sale {
 		s.source = fromOrder
 	}
 	if s.credited = s.source; r.Catalogue == nil {
-		s.known, s.credits = true, times(f.Credits, f.Units)
+		s.known, s.credits, s.expires = true, times(f.Credits, f.Units), f.Expires
 		if s.kind == KindPro {
 			s.credits = nil
 		}
 		return s
 	}
-	offer := r.Catalogue.Offer(f.Product, f.At)
+	offer := r.offerOf(f)
 	if offer == nil {
 		s.kind = ""
 		return s
 	}
 	s.known, s.kind, s.months, s.valid, s.lasts = true, offer.Kind, offer.Months, offer.ValidMonths, offer.LastsAsSubscription
+	s.expires = f.Expires
 	trial := f.Trial && from != fromSubscription // a later payment is none of the trial
 	s.credits = times(granted(offer, trial), f.Units)
 	if trial {
@@ -151,8 +154,13 @@ func times(credits *int64, units int64) *int64 {
 func (s *sale) isBetter(than *sale) bool {
 	order := cmp.Or(compareBool(s.known, than.known), compareBool(!s.byBuyer, !than.byBuyer))
 	return cmp.Or(order, cmp.Compare(s.source, than.source), cmp.Compare(orZero(s.credits), orZero(than.credits)),
-		cmp.Compare(s.months, than.months), cmp.Compare(s.valid, than.valid), cmp.Compare(s.kind, than.kind),
+		cmp.Compare(s.months, than.months), cmp.Compare(s.valid, than.valid), compareExpiry(s.expires, than.expires), cmp.Compare(s.kind, than.kind),
 		compareBool(s.product != "", than.product != ""), cmp.Compare(than.product, s.product)) > 0
+}
+
+// compareExpiry orders times of expiry: never, the zero time, is the latest.
+func compareExpiry(a, b time.Time) int {
+	return cmp.Or(compareBool(a.IsZero(), b.IsZero()), a.Compare(b))
 }
 
 func compareBool(a, b bool) int {
@@ -190,16 +198,17 @@ func (r Rules) mergeSales(a, b sale) sale {
 	}
 	a.product, a.kind = cmp.Or(a.product, b.product), cmp.Or(a.kind, b.kind)
 	if b.creditsMore(&a) {
-		a.credits, a.credited = b.credits, b.credited
+		a.credits, a.credited, a.expires = b.credits, b.credited, b.expires
 	}
 	return a
 }
 
 // creditsMore orders the credits of two sales without a catalogue: any have priority over none, then the source decides,
-// then the number.
+// then the number, then the later expiry.
 func (s *sale) creditsMore(than *sale) bool {
 	return cmp.Or(compareBool(orZero(s.credits) > 0, orZero(than.credits) > 0), cmp.Compare(s.credited, than.credited),
-		cmp.Compare(orZero(s.credits), orZero(than.credits)), compareBool(s.credits != nil, than.credits != nil)) > 0
+		cmp.Compare(orZero(s.credits), orZero(than.credits)), compareBool(s.credits != nil, than.credits != nil),
+		compareExpiry(s.expires, than.expires)) > 0
 }
 
 // derivePayment returns the payment as its facts, the terms of its subscription and its reversals say. It has the

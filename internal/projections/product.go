@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
 )
 
@@ -17,12 +18,29 @@ func (r Rules) findProduct(f *step) {
 	if f.ProductKey = cmp.Or(f.Product, metadata); r.Catalogue == nil {
 		f.ProductKey = cmp.Or(metadata, f.Product)
 	}
-	f.byBuyer = f.Product == ""
+	f.byBuyer = f.Product == "" && !f.Given
 	f.units = f.Units
 	if !f.units.Present {
 		f.units = unitsOf(f.Items, f.Product)
 	}
 	f.offer = r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
+	if f.Given && r.Catalogue != nil && f.Credits.Present {
+		f.offer = given(f.Credits.Value)
+	}
+}
+
+// given returns the offer of credits that the shop itself grants.
+func given(credits int64) *catalogue.Offer {
+	return &catalogue.Offer{Kind: KindOneTime, Credits: credits, Months: 1}
+}
+
+// offerOf returns what the fact says was sold: the credits that the shop itself grants, otherwise the catalogue's offer of
+// its product; nil if there is none, and without a catalogue.
+func (r Rules) offerOf(f *Fact) *catalogue.Offer {
+	if f.Given && r.Catalogue != nil && f.Credits != nil {
+		return given(*f.Credits)
+	}
+	return r.Catalogue.Offer(f.Product, f.At)
 }
 
 // offered returns the id under which the catalogue sells the item; empty if it does not.

@@ -108,7 +108,7 @@ func (f *step) fact(says Says) *Fact {
 	one := &Fact{
 		EventID: f.ID, Seq: int64(f.Seq), At: f.OccurredAt, Says: says, User: f.UserID, Kind: f.Kind, Recurring: f.Recurring,
 		GitHubUser: f.GitHubUser, Product: f.ProductKey, ByBuyer: f.byBuyer, ByOrder: f.Transaction == "",
-		Trial: f.Trial, Status: f.Status,
+		Trial: f.Trial, Status: f.Status, Given: f.Given,
 		From: f.PeriodStart, Until: f.PeriodEnd, Prorated: f.Prorated, CanceledAt: f.CanceledAt,
 	}
 	if f.units.Value > 0 && !f.units.Bad {
@@ -116,6 +116,9 @@ func (f *step) fact(says Says) *Fact {
 	}
 	if f.Credits.Present {
 		one.Credits = f.Credits.Pointer()
+	}
+	if f.Given {
+		one.Expires = f.Expires
 	}
 	if f.Amount.Present && says == Paid {
 		one.Amount, one.Currency, one.AmountOfOrder = f.Amount.Pointer(), f.Currency, !f.AmountOfTransaction

@@ -137,7 +137,7 @@ func (r Rules) showsProduct(f *Fact, kind Kind) bool {
 
 // kindIn returns the kind that the catalogue has for the product of the fact, otherwise the kind that the event names.
 func (r Rules) kindIn(f *Fact) Kind {
-	if offer := r.Catalogue.Offer(f.Product, f.At); offer != nil {
+	if offer := r.offerOf(f); offer != nil {
 		return offer.Kind
 	}
 	return f.Kind

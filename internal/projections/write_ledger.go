@@ -69,7 +69,7 @@ func fits(p *Payment, have []grant, grants []due) bool {
 			}
 			sum += have[i].left + have[i].reversed
 		}
-		if at >= len(grants) || !sameMonth(grants[at].availableAt, first.AvailableAt) || !sameMonth(grants[at].expires, first.ExpiresAt) ||
+		if at >= len(grants) || !sameMonth(grants[at].availableAt, first.AvailableAt) || !grants[at].expiresAt(first.ExpiresAt) ||
 			sum != grants[at].credits && len(grants) > 1 {
 			return false
 		}

@@ -179,6 +179,7 @@ func (p *Provider) event(v *values, id string) {
 		GitHubUser:     texts.githubUser(github),
 		Credits:        v.number(m.facts[credits]),
 		Units:          v.number(m.facts[units]),
+		Expires:        v.moment(m.facts[expires]),
 
 		Amount: amount, AmountOfTransaction: ofTransaction, Currency: strings.ToUpper(texts.of(currency)),
 		PeriodStart: v.moment(m.facts[periodStart]), PeriodEnd: v.moment(m.facts[periodEnd]), CanceledAt: v.moment(m.facts[canceledAt]),

@@ -56,6 +56,11 @@ func TestTheSchemaOfOwnEventsHasEveryPath(t *testing.T) {
 	for _, of := range payfold.facts {
 		paths = append(paths, strings.Fields(of)...)
 	}
+	for _, m := range payfold.events {
+		for _, of := range m.facts {
+			paths = append(paths, strings.Fields(of)...)
+		}
+	}
 	for _, s := range payfold.sums {
 		paths = append(paths, s.amount, s.currency)
 	}
@@ -128,6 +133,7 @@ var describedFacts = [numFacts]struct {
 	productKey:     {"the product's key in the catalogue, if the provider names no product", ofSale},
 	product:        {"the product, as the provider names it", ofSale},
 	credits:        {"credits, without a catalogue", ofSale},
+	expires:        {"when the credits of a gift expire", ofPayment},
 	units:          {"units, of the whole event", ofSale},
 	github:         {"the GitHub user whom a licence invites", ofSale},
 	mode:           {"mode", ofSale},

@@ -19,8 +19,18 @@ var payfold = &Provider{
 	reversed: map[string]events.ReversalStatus{"failed": events.Failed},
 	events: map[string]meaning{
 		"payment":      {action: events.Payment},
+		"gift":         {action: events.Payment, facts: facts{kind: "", product: "", expires: "expires_at"}, decide: give},
 		"checkout":     {action: events.Checkout, status: events.Active},
 		"subscription": {action: events.Subscription, recurring: true},
 		"reversal":     {action: events.Reverse},
 	},
+}
+
+// give makes the event one that grants its own credits, as a pack. If nobody can read when they expire, they cannot be
+// granted: otherwise they would never expire.
+func give(e *events.Event, b *values) {
+	e.Given, e.Kind = true, "one_time"
+	if expires := b.any(b.of.facts[expires]); expires.kind != 0 && e.Expires.IsZero() {
+		e.Credits.Present, e.Credits.Bad = true, true
+	}
 }

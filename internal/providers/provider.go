@@ -67,7 +67,8 @@ const (
 	kind             // subscription, one_time or pro
 	productKey       // the key in the catalogue that the shop writes into the metadata
 	product          // the provider's id of what was sold
-	credits          // without a catalogue
+	credits          // without a catalogue, and of a gift
+	expires          // when the credits of a gift expire
 	units            // how many, of the whole event
 	github           // the GitHub user whom a licence invites
 	mode             // live or test, true for live
