@@ -117,6 +117,8 @@ type Reversal struct {
 	Amount Number // what it takes back
 	Total  Number // all that reversals have taken back of the payment so far
 	Paid   Number // what was paid, including taxes
+
+	Credits Number // how many credits it takes back, and no money; then Amount, Total and Paid are absent
 }
 
 // Cause says who takes the money back.

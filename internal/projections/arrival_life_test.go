@@ -259,10 +259,13 @@ func (w *world) gifts() {
 				sold.Action, sold.UserID, sold.Amount = events.Payment, "u1", number(1000)
 				w.put(minuteOf(i%3), of(payment, names, sold))
 			}
-			for _, amount := range []events.Number{{}, number(500)} {
-				w.put(minuteOf(10), of(payment, names, events.Event{Action: events.Reverse, Reversal: events.Reversal{
-					Cause: events.Refund, Status: events.Succeeded, Amount: amount,
-				}}))
+			for i, taken := range []events.Reversal{{}, {Amount: number(500)}, {Credits: number(30)}, {Credits: number(150)}} {
+				for _, status := range []events.ReversalStatus{events.Succeeded, events.Failed} {
+					for _, id := range []string{"", "f1"} {
+						taken.ID, taken.Cause, taken.Status = id, events.Refund, status
+						w.put(minuteOf(10+i), of(payment, names, events.Event{Action: events.Reverse, Reversal: taken}))
+					}
+				}
 			}
 		}
 	}

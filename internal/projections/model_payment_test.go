@@ -28,6 +28,7 @@ type naivePayment struct {
 
 	refunded *int64
 	share    *big.Rat // taken back; nil: nothing
+	taken    int64    // credits that were taken back beside the money
 }
 
 // payments lists the payments that an event names. Events with both names join them.
@@ -285,8 +286,8 @@ func grantPeriods(all []*naivePayment) {
 // left returns the credits that are not taken back.
 func (p *naivePayment) left() int64 {
 	if p.share == nil {
-		return p.net
+		return max(0, p.net-p.taken)
 	}
 	taken := new(big.Rat).Mul(p.share, new(big.Rat).SetInt64(p.net))
-	return p.net - min(p.net, new(big.Int).Quo(taken.Num(), taken.Denom()).Int64())
+	return max(0, p.net-new(big.Int).Quo(taken.Num(), taken.Denom()).Int64()-p.taken)
 }

@@ -12,9 +12,9 @@ import (
 
 // naiveReversal is one refund or dispute, from all events with its id.
 type naiveReversal struct {
-	said   []said
-	status events.ReversalStatus
-	amount *int64
+	said            []said
+	status          events.ReversalStatus
+	amount, credits *int64
 }
 
 // reverse adds up what the reversals of the payment take back.
@@ -39,6 +39,9 @@ func (m *naive) reverse(p *naivePayment) {
 		if s.Reversal.Amount.Present {
 			r.amount = s.Reversal.Amount.Pointer()
 		}
+		if s.Reversal.Credits.Present {
+			r.credits = s.Reversal.Credits.Pointer()
+		}
 		paid = max(paid, s.Reversal.Paid.Value)
 	}
 	if p.amount != nil {
@@ -48,7 +51,10 @@ func (m *naive) reverse(p *naivePayment) {
 	for _, id := range ids {
 		r := byID[id]
 		r.status = newestStatus(r.said)
-		named := r.amount != nil || slices.ContainsFunc(r.said, func(s said) bool { return s.Reversal.Total.Present })
+		if r.status == events.Succeeded && r.credits != nil {
+			p.taken += *r.credits
+		}
+		named := r.amount != nil || r.credits != nil || slices.ContainsFunc(r.said, func(s said) bool { return s.Reversal.Total.Present })
 		switch {
 		case r.status != events.Succeeded:
 		case r.amount != nil:

@@ -144,6 +144,10 @@ func withRefunds(t *rapid.T, log []events.Event) []events.Event {
 				Amount: someNumber(t, "amount", 1500), Total: someNumber(t, "total", 1500), Paid: someNumber(t, "paid",
 					3000),
 			}
+			if rapid.IntRange(0, 3).Draw(t, "of credits") == 3 {
+				r.Reversal.Amount, r.Reversal.Total, r.Reversal.Paid = events.Number{}, events.Number{}, events.Number{}
+				r.Reversal.Credits = someNumber(t, "credits", 60)
+			}
 			log = append(log, r)
 		}
 	}

@@ -37,7 +37,7 @@ func newNaive(mode projections.Mode, sold *catalogue.Catalogue, log []events.Eve
 	m := naive{sold: sold}
 	seen := map[string]bool{}
 	for _, e := range log {
-		counts := e.Action == events.Reverse && !e.InvalidPayment || e.Action != events.Reverse && !e.InvalidText &&
+		counts := e.Action == events.Reverse && !e.InvalidPayment && isReversal(e.Reversal) || e.Action != events.Reverse && !e.InvalidText &&
 			(mode == projections.ModeAny || e.Mode == events.AnyMode || string(e.Mode) == string(mode))
 		if !seen[e.ID] && !e.Unreadable && counts {
 			m.said = append(m.said, m.read(e))
@@ -46,6 +46,12 @@ func newNaive(mode projections.Mode, sold *catalogue.Catalogue, log []events.Eve
 	}
 	slices.SortStableFunc(m.said, inTime)
 	return m
+}
+
+// isReversal reports whether what the event takes back can be used.
+func isReversal(r events.Reversal) bool {
+	money := r.Amount.Present || r.Total.Present || r.Paid.Present
+	return !r.Credits.Present || r.Credits.Value > 0 && !money
 }
 
 // statuses in the order of a subscription's life: of two at the same moment the later one counts.

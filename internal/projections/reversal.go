@@ -19,9 +19,10 @@ type Reversal struct {
 	OrderID           string    `db:"order_id"`
 	Cause             string    `db:"cause"` // an events.Cause; it is the entry of its ledger lines
 	Status            string    `db:"status"`
-	Amount            *int64    `db:"amount"` // what it takes back; nil, without a Total: everything
-	Total             *int64    `db:"total"`  // what all reversals of the payment have taken back so far; nil: the event does not say
-	Paid              *int64    `db:"paid"`   // the whole of which Amount is a part; nil: the payment's amount
+	Amount            *int64    `db:"amount"`  // what it takes back; nil, without a Total: everything
+	Total             *int64    `db:"total"`   // what all reversals of the payment have taken back so far; nil: the event does not say
+	Paid              *int64    `db:"paid"`    // the whole of which Amount is a part; nil: the payment's amount
+	Credits           *int64    `db:"credits"` // how many credits it takes back, and no money; nil: its share of the money decides
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
 }
@@ -48,7 +49,8 @@ type taken struct {
 	reversals map[string]*reversed
 	totals    []Reversal // the events that name a total
 	sum       wide       // of the amounts of the reversals that count
-	wholes    int        // the reversals that count and name no amount: each takes everything back
+	credits   wide       // that the reversals that count take back beside the money
+	wholes    int        // the reversals that count and name neither: each takes everything back
 	failed    int        // the reversals that have failed
 	paid      *int64     // the largest Paid of a reversal, otherwise the payment's amount; nil: none or unknown
 	ofPayment bool       // paid is the payment's amount
@@ -58,6 +60,7 @@ type taken struct {
 type reversed struct {
 	first, last Reversal // by the provider's time
 	amount      *Reversal
+	credits     *Reversal
 	hasTotal    bool
 }
 
@@ -103,21 +106,28 @@ func (t *taken) add(r Reversal) {
 	if r.Amount != nil && (one.amount == nil || r.decidesAfter(one.amount)) {
 		one.amount = &r
 	}
+	if r.Credits != nil && (one.credits == nil || r.decidesAfter(one.credits)) {
+		one.credits = &r
+	}
 	one.hasTotal = one.hasTotal || r.Total != nil
 	t.count(one, 1)
 }
 
 // count adds the reversal to the sums if sign is 1, and takes it away if sign is -1.
 func (t *taken) count(one *reversed, sign int) {
-	switch {
-	case one.last.Status == string(events.Failed):
+	if one.last.Status == string(events.Failed) {
 		t.failed += sign
-	case !one.last.succeeded():
-	case one.amount != nil && sign > 0:
-		t.sum.add(*one.amount.Amount)
-	case one.amount != nil:
-		t.sum.subtract(*one.amount.Amount)
-	case !one.hasTotal:
+	}
+	if !one.last.succeeded() {
+		return
+	}
+	if one.amount != nil {
+		t.sum.plus(*one.amount.Amount, sign)
+	}
+	if one.credits != nil {
+		t.credits.plus(*one.credits.Credits, sign)
+	}
+	if one.amount == nil && one.credits == nil && !one.hasTotal {
 		t.wholes += sign
 	}
 }
@@ -177,8 +187,13 @@ func (t *taken) all() bool {
 	}
 }
 
-// of returns the share of the credits that is taken back, rounded down in favour of the customer.
+// of returns how many of the credits are taken back: the share of the money, and what is taken back beside it.
 func (t *taken) of(credits int64) int64 {
+	return min(credits, saturated(t.share(credits), t.credits.saturated()))
+}
+
+// share returns the share of the credits that goes with the money, rounded down in favour of the customer.
+func (t *taken) share(credits int64) int64 {
 	if t.all() {
 		return credits
 	}
@@ -243,6 +258,15 @@ type wide struct{ high, low uint64 }
 func (w *wide) add(amount int64) {
 	low, carry := bits.Add64(w.low, uint64(amount), 0)
 	w.low, w.high = low, w.high+carry
+}
+
+// plus adds the amount if sign is 1, and takes it away if sign is -1.
+func (w *wide) plus(amount int64, sign int) {
+	if sign < 0 {
+		w.subtract(amount)
+		return
+	}
+	w.add(amount)
 }
 
 func (w *wide) subtract(amount int64) {

@@ -1,6 +1,11 @@
 package projections
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
+)
 
 // reverse is the rule of refunds and chargebacks. They need only a name of the payment, because the payment knows the
 // user and the kind. What the payment granted is taken back now; if the payment is unclaimed, it is taken back when the
@@ -13,7 +18,7 @@ func (r Rules) reverse(s *State, f *step) (Outcome, Reason) {
 	if amount.Bad && total.Present {
 		amount.Present, amount.Bad = false, false
 	}
-	if amount.Bad || amount.Value < 0 || total.Bad || total.Value < 0 || paid.Bad || paid.Value < 0 {
+	if amount.Bad || amount.Value < 0 || total.Bad || total.Value < 0 || paid.Bad || paid.Value < 0 || !usableCredits(&f.Reversal) {
 		return Rejected, OutOfRange
 	}
 	naming := f.name()
@@ -22,6 +27,7 @@ func (r Rules) reverse(s *State, f *step) (Outcome, Reason) {
 	row := Reversal{
 		EventID: f.ID, ReversalID: cmp.Or(f.Reversal.ID, f.ID), OrderID: f.Order, Cause: string(f.Reversal.Cause),
 		Status: string(f.Reversal.Status), Amount: amount.Pointer(), Total: total.Pointer(), Paid: paid.Pointer(),
+		Credits:    f.Reversal.Credits.Pointer(),
 		OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq), ProviderPaymentID: f.payment.ProviderPaymentID,
 	}
 	countedBefore := s.reversalCounts(&f.payment, row.ReversalID)
@@ -32,6 +38,13 @@ func (r Rules) reverse(s *State, f *step) (Outcome, Reason) {
 		return Applied, ""
 	}
 	return Ignored, ""
+}
+
+// usableCredits reports whether the credits that a reversal takes back can be used, if it names any. One that also names
+// money could mean that the credits are its share, or that they come on top.
+func usableCredits(r *events.Reversal) bool {
+	n := r.Credits
+	return !n.Present || !n.Bad && n.Value >= 1 && n.Value <= catalogue.MaxCredits && !r.Amount.Present && !r.Total.Present && !r.Paid.Present
 }
 
 // reversalCounts reports whether that reversal of the payment counts now.

@@ -267,6 +267,7 @@ func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal
 	r := events.Reversal{
 		ID: id, Cause: m.cause, Status: m.reversal,
 		Amount: v.number(m.facts[reversalAmount]), Total: v.number(m.facts[reversalTotal]), Paid: v.number(m.facts[reversalPaid]),
+		Credits: v.number(m.facts[reversalCredits]),
 	}
 	if r.Cause == "" {
 		r.Cause = events.Refund

@@ -14,6 +14,7 @@ var payfold = &Provider{
 		subscription: "subscription", paid: "payment_status", status: "status", periodStart: "period_start", periodEnd: "period_end",
 		canceledAt: "canceled_at", reversal: "reversal", cause: "cause", reversalStatus: "status",
 		reversalAmount: "amount", reversalTotal: "total_reversed", reversalPaid: "amount_paid",
+		reversalCredits: "credits",
 	},
 	sums:     []sum{{amount: "amount", currency: "currency", ofTransaction: true}},
 	reversed: map[string]events.ReversalStatus{"failed": events.Failed},

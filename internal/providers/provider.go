@@ -85,14 +85,15 @@ const (
 	periodStart
 	periodEnd
 	canceledAt
-	reversal       // the id of the refund or dispute
-	cause          // refund or chargeback
-	reversalStatus // whether the money was taken back
-	reversalAmount // what this reversal takes back
-	reversalTotal  // all that was taken back of the payment so far
-	reversalPaid   // what was paid, with taxes
-	variant        // what decide looks at
-	begin          // when the subscription began; decide looks at it
+	reversal        // the id of the refund or dispute
+	cause           // refund or chargeback
+	reversalStatus  // whether the money was taken back
+	reversalAmount  // what this reversal takes back
+	reversalTotal   // all that was taken back of the payment so far
+	reversalPaid    // what was paid, with taxes
+	reversalCredits // how many credits it takes back, and no money
+	variant         // what decide looks at
+	begin           // when the subscription began; decide looks at it
 	numFacts
 )
 

@@ -22,7 +22,7 @@ func code(c codec.Coder, e *events.Event) {
 	for _, t := range []*time.Time{&e.ReceivedAt, &e.OccurredAt, &e.PeriodStart, &e.PeriodEnd, &e.CanceledAt, &e.Expires} {
 		codec.Time(c, t)
 	}
-	for _, n := range []*events.Number{&e.Credits, &e.Units, &e.Amount, &e.Reversal.Amount, &e.Reversal.Total, &e.Reversal.Paid} {
+	for _, n := range []*events.Number{&e.Credits, &e.Units, &e.Amount, &e.Reversal.Amount, &e.Reversal.Total, &e.Reversal.Paid, &e.Reversal.Credits} {
 		codeNumber(c, n)
 	}
 	for _, b := range []*bool{&e.Unreadable, &e.InvalidText, &e.InvalidPayment, &e.AmountOfTransaction, &e.Unpaid, &e.Trial, &e.Prorated, &e.Recurring, &e.Given} {

@@ -30,7 +30,7 @@ func (y story) reversed() string {
 		return text + " Its payment is not claimed yet. The reversal takes effect when it is."
 	case p.Kind == projections.KindPro:
 		return text + y.withoutLicence()
-	case r.Amount != nil:
+	case r.Amount != nil || r.Credits != nil:
 		return text + " It took back no credits: there were none, they had been taken back already, or its share is less than one credit."
 	}
 	return text + " It took back no credits: there were none, or they had been taken back already."
@@ -69,6 +69,8 @@ func reversalWord(r projections.Reversal) string {
 
 func amountWords(r projections.Reversal) string {
 	switch {
+	case r.Credits != nil:
+		return fmt.Sprintf(" takes back %s, and no money.", page.Count(*r.Credits, "credit"))
 	case r.Amount == nil && r.Total == nil:
 		return " is of the whole payment."
 	case r.Total != nil:
