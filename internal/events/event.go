@@ -56,6 +56,7 @@ type Event struct {
 	PeriodStart    time.Time
 	PeriodEnd      time.Time
 	CanceledAt     time.Time
+	Extended       time.Time // the shop extends the subscription at least until then; its status stays
 
 	Reversal Reversal
 

@@ -34,6 +34,7 @@ func worldsOfLives() []world {
 			"reversals that change": (*world).changingReversals, "unpaid payments and trials": (*world).unpaidAndTrials,
 			"two payments of one period": (*world).samePeriods, "cancellations and later payments": (*world).cancellations,
 			"several users and kinds": (*world).severalUsers, "gifts": (*world).gifts,
+			"extensions": (*world).extensions,
 		} {
 			w := world{name: name + of, rules: rules, ending: ending, has: map[string]bool{}}
 			fill(&w)
@@ -266,6 +267,27 @@ func (w *world) gifts() {
 						w.put(minuteOf(10+i), of(payment, names, events.Event{Action: events.Reverse, Reversal: taken}))
 					}
 				}
+			}
+		}
+	}
+}
+
+// extensions adds events in which the shop extends a subscription, between payments and other statuses.
+func (w *world) extensions() {
+	for _, subscription := range []string{"s1", ""} {
+		for day := range 40 {
+			for _, status := range []string{"", events.Active} {
+				e := events.Event{Action: events.Subscription, SubscriptionID: subscription, Recurring: true, UserID: "u1", Status: status}
+				e.Extended = startOf(1+day%5).AddDate(0, 0, day%3)
+				w.put(startOf(1).AddDate(0, 0, day*37%61), e)
+			}
+		}
+		w.statuses(subscription, events.Active, events.PastDue, events.ScheduledCancel, events.Canceled)
+		for payment := 1; payment <= 2; payment++ {
+			for _, sold := range w.sold("small", "tool") {
+				sold.Action, sold.SubscriptionID, sold.Recurring, sold.UserID = events.Payment, subscription, true, "u1"
+				sold.PeriodStart, sold.PeriodEnd = startOf(payment), startOf(payment+1)
+				w.put(startOf(payment), of(payment, "t", sold))
 			}
 		}
 	}

@@ -43,6 +43,7 @@ type Fact struct {
 	Until      time.Time `json:"until,omitzero"`
 	Prorated   bool      `json:"prorated,omitempty"` // the payment pays for the rest of the period, after a change
 	CanceledAt time.Time `json:"canceled_at,omitzero"`
+	Extended   time.Time `json:"extended,omitzero"` // the shop extends the subscription at least until then
 }
 
 // Says is what a fact is about.
@@ -81,6 +82,11 @@ var inLife = []string{
 }
 
 func (f *Fact) hasPeriod() bool { return !f.From.IsZero() || !f.Until.IsZero() }
+
+// onlyExtends reports whether the fact says of its subscription nothing but that the shop extends it.
+func (f *Fact) onlyExtends() bool {
+	return !f.Extended.IsZero() && f.Status == "" && f.Product == "" && !f.hasPeriod()
+}
 
 // Facts are in order (see Fact.before). An event has at most one fact in a list.
 type Facts []*Fact
@@ -142,6 +148,16 @@ func (f Facts) where(is func(*Fact) bool) Facts {
 	return f
 }
 
+// extension returns the fact that extends the subscription most; of equal ones the first; nil if none does.
+func (f Facts) extension() (most *Fact) {
+	for _, one := range f {
+		if !one.Extended.IsZero() && (most == nil || one.Extended.After(most.Extended)) {
+			most = one
+		}
+	}
+	return most
+}
+
 // maxFacts bounds the facts of each sort that a payment keeps. A payment has a few events.
 const maxFacts = 64
 
@@ -189,7 +205,7 @@ const (
 )
 
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, because they decide its status, its
-// period, its product and what its next payments are for; and the first of all, with a user, with a GitHub user, with a
+// period, its product and what its next payments are for; the longest extension; and the first of all, with a user, with a GitHub user, with a
 // cancellation, and with each kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
@@ -197,11 +213,14 @@ func (f Facts) ofSubscription() Facts {
 	}
 	keep := make([]bool, len(f))
 	keep[0] = true
+	extension := f.extension()
 	changes, cancellations, payments := keptChanges, keptCancellations, keptPayments
 	for i, one := range slices.Backward(f) {
 		left := &changes
 		switch {
-		case one.Says == Named:
+		case one == extension:
+			keep[i] = true
+		case one.Says == Named || one.onlyExtends():
 			continue
 		case one.Says == Paid:
 			left = &payments

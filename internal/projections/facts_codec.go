@@ -57,7 +57,7 @@ func (f *Fact) code(c codec.Coder) {
 	for _, b := range []*bool{&f.Recurring, &f.ByBuyer, &f.ByOrder, &f.Trial, &f.AmountOfOrder, &f.Prorated, &f.Given} {
 		c.Flag(b)
 	}
-	for _, t := range []*time.Time{&f.At, &f.From, &f.Until, &f.CanceledAt, &f.Expires} {
+	for _, t := range []*time.Time{&f.At, &f.From, &f.Until, &f.CanceledAt, &f.Expires, &f.Extended} {
 		codec.Time(c, t)
 	}
 }

@@ -277,6 +277,9 @@ func (s *shop) subscribe(kind string, products ...string) {
 			if s.seldom() {
 				e.PeriodStart, e.PeriodEnd = start, start.AddDate(0, 1, 0)
 			}
+			if s.seldom() {
+				e.Status, e.Extended = s.oneOf("", e.Status), start.AddDate(0, 0, rapid.IntRange(1, 90).Draw(s.t, "days"))
+			}
 			if e.Status == "canceled" && s.seldom() {
 				e.CanceledAt = s.now.Add(-time.Minute)
 			}

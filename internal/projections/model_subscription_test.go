@@ -66,6 +66,11 @@ func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscri
 		for _, one := range said {
 			s.apply(one)
 		}
+		for _, one := range said {
+			if one.Action == events.Subscription && one.Extended.After(s.end) {
+				s.end = one.Extended
+			}
+		}
 		if s.status != "" {
 			all[id] = s
 		}

@@ -120,6 +120,9 @@ func (f *step) fact(says Says) *Fact {
 	if f.Given {
 		one.Expires = f.Expires
 	}
+	if says == Status {
+		one.Extended = f.Extended
+	}
 	if f.Amount.Present && says == Paid {
 		one.Amount, one.Currency, one.AmountOfOrder = f.Amount.Pointer(), f.Currency, !f.AmountOfTransaction
 	}

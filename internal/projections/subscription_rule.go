@@ -123,6 +123,9 @@ func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionSta
 			derived.ProductKey, byBuyer = f.Product, f.ByBuyer
 		}
 	}
+	if f := s.Facts.extension(); f != nil && f.Extended.After(derived.CurrentPeriodEnd) {
+		derived.CurrentPeriodEnd = f.Extended
+	}
 	return derived
 }
 

@@ -183,6 +183,7 @@ func (p *Provider) event(v *values, id string) {
 
 		Amount: amount, AmountOfTransaction: ofTransaction, Currency: strings.ToUpper(texts.of(currency)),
 		PeriodStart: v.moment(m.facts[periodStart]), PeriodEnd: v.moment(m.facts[periodEnd]), CanceledAt: v.moment(m.facts[canceledAt]),
+		Extended: v.moment(m.facts[extended]),
 	}
 	e.Mode = v.mode(m)
 	e.Unpaid = p.isUnpaid(text(paid))

@@ -150,6 +150,7 @@ var describedFacts = [numFacts]struct {
 	periodStart:     {"begin of the period", ofSale},
 	periodEnd:       {"end of the period", ofSale},
 	canceledAt:      {"when the subscription was cancelled", ofStatus},
+	extended:        {"until when you extend the period, at least", ofStatus},
 	reversal:        {"id of the refund or dispute", ofReversal},
 	cause:           {"cause of the reversal: one that begins with `chargeback`, otherwise a refund", ofReversal},
 	reversalStatus:  {"status of the reversal, if the event type does not say it", ofReversal},

@@ -22,7 +22,7 @@ var payfold = &Provider{
 		"payment":      {action: events.Payment},
 		"gift":         {action: events.Payment, facts: facts{kind: "", product: "", expires: "expires_at"}, decide: give},
 		"checkout":     {action: events.Checkout, status: events.Active},
-		"subscription": {action: events.Subscription, recurring: true},
+		"subscription": {action: events.Subscription, recurring: true, facts: facts{extended: "extended_until"}},
 		"reversal":     {action: events.Reverse},
 	},
 }

@@ -85,6 +85,7 @@ const (
 	periodStart
 	periodEnd
 	canceledAt
+	extended        // until when the shop extends the subscription
 	reversal        // the id of the refund or dispute
 	cause           // refund or chargeback
 	reversalStatus  // whether the money was taken back

@@ -19,7 +19,7 @@ func code(c codec.Coder, e *events.Event) {
 	} {
 		c.Text(t)
 	}
-	for _, t := range []*time.Time{&e.ReceivedAt, &e.OccurredAt, &e.PeriodStart, &e.PeriodEnd, &e.CanceledAt, &e.Expires} {
+	for _, t := range []*time.Time{&e.ReceivedAt, &e.OccurredAt, &e.PeriodStart, &e.PeriodEnd, &e.CanceledAt, &e.Expires, &e.Extended} {
 		codec.Time(c, t)
 	}
 	for _, n := range []*events.Number{&e.Credits, &e.Units, &e.Amount, &e.Reversal.Amount, &e.Reversal.Total, &e.Reversal.Paid, &e.Reversal.Credits} {

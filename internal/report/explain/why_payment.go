@@ -18,6 +18,8 @@ func (y story) claimed() string {
 		return fmt.Sprintf("It says that payment %s arrived. The payment is not claimed yet: %s.", name, NotClaimed(p, "user"))
 	case y.paid == nil || by == nil:
 		return fmt.Sprintf("It says that payment %s arrived, which is claimed for user %s.", name, page.Name(p.UserID)) + y.gave()
+	case y.paid.User == p.UserID && y.paid.Given:
+		return fmt.Sprintf("It is a gift of the shop for user %s.", page.Name(p.UserID))
 	case y.paid.User == p.UserID:
 		return fmt.Sprintf("It claimed payment %s for user %s.", name, page.Name(p.UserID)) + y.gave()
 	case y.paid.User != "":

@@ -25,6 +25,8 @@ func (y story) status() string {
 		return ""
 	case s.EventID == e.EventID:
 		return fmt.Sprintf(" It set the subscription to %s.", page.Name(s.Status))
+	case y.said != nil && !y.said.Extended.IsZero() && y.said.Status == "":
+		return fmt.Sprintf(" It extends the subscription at least until %s, and leaves its status %s.", at(y.said.Extended), page.Name(s.Status))
 	case y.said != nil && y.said.Status == "" && y.paid == nil:
 		return fmt.Sprintf(" It names no status. The subscription is %s, as %s says.", page.Name(s.Status), nameAndTime(decides))
 	case says == "":
