@@ -50,6 +50,11 @@ type grammar struct {
 	Status       statusCommand       `cmd:"" help:"Show the state of the running ingest: the log, its archive, the answers of the last minutes."`
 	Healthcheck  healthcheckCommand  `cmd:"" help:"Say whether the ingest of this machine or container is ready, or why not."`
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
+	Give         giveCommand         `cmd:"" help:"Give a user credits, a licence or a subscription."`
+	Take         takeCommand         `cmd:"" help:"Take back what a payment or a gift gave."`
+	Extend       extendCommand       `cmd:"" help:"Extend the period of a subscription."`
+	Complete     completeCommand     `cmd:"" help:"Say whose a payment is that waits for its user."`
+	Import       importCommand       `cmd:"" help:"Import the subscribers, balances and licences of before from a CSV file."`
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`
 	Archive      archiveCommand      `cmd:"" help:"Show what the archive of the log holds, and how far it is behind."`
 	Restore      restoreCommand      `cmd:"" help:"Restore a lost log from its archive."`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -10,12 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
@@ -26,14 +21,12 @@ import (
 
 type sendCommand struct {
 	secretFlags
-	Provider string   `name:"provider" default:"provider" help:"Whose bodies the files have: it decides the signature and the path."`
-	ID       string   `name:"id" help:"The event's id for a provider that sends it in a header; the default is made of the body."`
-	URL      string   `name:"url" default:"http://127.0.0.1:8080" help:"Where ingest listens; without a path, that of the provider is added."`
+	Provider string `name:"provider" default:"provider" help:"Whose bodies the files have: it decides the signature and the path."`
+	ID       string `name:"id" help:"The event's id for a provider that sends it in a header; the default is made of the body."`
+	addressFlag
 	Salvaged bool     `name:"salvaged" help:"The files come from ingest check --salvage and have one event a line."`
 	Files    []string `arg:"" help:"Files with one body each; - is standard input."`
 }
-
-const sendTimeout = 30 * time.Second
 
 // Check implements cli.Checked.
 func (c *sendCommand) Check(faults *cli.Faults) {
@@ -44,15 +37,7 @@ func (c *sendCommand) Check(faults *cli.Faults) {
 	case len(c.secrets) > 0 && len(c.secrets[c.Provider]) == 0 && !c.Salvaged:
 		faults.Addf("%s is missing: ingest send signs with it", cli.SecretOf(c.Provider))
 	}
-	address, err := url.Parse(c.URL)
-	switch {
-	case err != nil: // the error would quote the URL, which may have a password
-		faults.Addf("--url cannot be read: it is like http://127.0.0.1:8080")
-	case address.Scheme != "http" && address.Scheme != "https":
-		faults.Addf("--url must begin with http:// or https://: it is like http://127.0.0.1:8080")
-	case address.Hostname() == "":
-		faults.Addf("--url names no host: it is like http://127.0.0.1:8080")
-	}
+	c.addressFlag.Check(faults)
 }
 
 // Run signs the exact bytes of each file, posts them unchanged and prints the answer. It
@@ -136,40 +121,11 @@ func (c *sendCommand) send(ctx context.Context, provider, id string, body []byte
 		sum := sha256.Sum256(body)
 		id = "msg_" + hex.EncodeToString(sum[:12])
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint(p), bytes.NewReader(body))
-	if err != nil {
-		return err
+	answer, err := c.post(ctx, p, c.secrets[provider][0], id, body)
+	if answer.text != nil {
+		fmt.Fprintf(stdout, "%d %s\n", answer.status, answer.text)
 	}
-	request.Header = p.Sign(c.secrets[provider][0], id, body, time.Now())
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%w; does ingest run, and is this its LISTEN_ADDR? --url names another address", err)
-	}
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "%d %s\n", response.StatusCode, bytes.TrimSpace(answer))
-	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("answered %s", response.Status)
-	}
-	return nil
-}
-
-// endpoint returns the URL of the provider's deliveries.
-func (c *sendCommand) endpoint(p *providers.Provider) string {
-	address, err := url.Parse(c.URL)
-	if err != nil || strings.Trim(address.Path, "/") != "" {
-		return c.URL
-	}
-	return address.JoinPath(p.Path()).String()
+	return err
 }
 
 // openInput opens a file; - is standard input.

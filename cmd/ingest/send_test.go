@@ -28,7 +28,7 @@ func TestASalvagedEventThatIsRefusedIsNamedAndTheRestIsSent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "events.jsonl")
 	require.NoError(t, os.WriteFile(file, []byte(`{"seq":1,"body":"first"}`+"\n"+`{"seq":2,"body":"second"}`+"\n"+
 		`{"seq":3,"headers":{"Payfold-Body":"1"},"body":"sealed"}`+"\n"), 0o600))
-	command := sendCommand{URL: server.URL, Provider: "provider", Salvaged: true, Files: []string{file}}
+	command := sendCommand{addressFlag: addressFlag{URL: server.URL}, Provider: "provider", Salvaged: true, Files: []string{file}}
 	command.secrets = specification.Secrets("whsec_0123456789abcdef")
 	var out, said bytes.Buffer
 	require.Equal(t, cli.Status(cli.ExitFailed), command.Run(t.Context(), cli.Streams{Out: &out, Err: &said}))

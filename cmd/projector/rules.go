@@ -1,19 +1,16 @@
 package main
 
 import (
-	"os"
 	"slices"
-	"strings"
 
-	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/projections"
 )
 
 // rulesFlags determine the fold id.
 type rulesFlags struct {
-	CatalogueFile string `name:"catalogue-file" env:"CATALOGUE_FILE" help:"YAML file that says what each product grants; empty: the metadata does."`
-	Mode          string `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
+	cli.CatalogueFlag
+	Mode string `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
 
 	rules projections.Rules
 }
@@ -22,20 +19,7 @@ type rulesFlags struct {
 func (r *rulesFlags) Check(faults *cli.Faults) {
 	mode, err := projections.ParseMode(r.Mode)
 	faults.Add(err)
-	r.rules = projections.Rules{Mode: mode}
-	if r.CatalogueFile == "" {
-		return
-	}
-	text, err := os.ReadFile(r.CatalogueFile)
-	if err != nil {
-		faults.Addf("CATALOGUE_FILE: %w", err)
-		return
-	}
-	if r.rules.Catalogue, err = catalogue.Parse(text); err != nil {
-		for fault := range strings.SplitSeq(err.Error(), "\n") {
-			faults.Addf("CATALOGUE_FILE %s: %s", r.CatalogueFile, fault)
-		}
-	}
+	r.rules = projections.Rules{Mode: mode, Catalogue: r.Read(faults)}
 }
 
 // extrasFlag lists the extra projections.

@@ -1,13 +1,10 @@
 package catalogue
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/payfold/payfold/internal/testenv/docs"
 )
 
 func TestAllFaultsOfACatalogueAreReportedAtOnce(t *testing.T) {
@@ -136,21 +133,4 @@ func TestACatalogueMayStandBetweenLinesOfThreeDashes(t *testing.T) {
 	c, err := Parse([]byte("# our products\n---\nversion: 1\nproducts: {a: {kind: pro}}\n---\n"))
 	require.NoError(t, err)
 	require.True(t, c.Sells("a"))
-}
-
-func TestTheCataloguesInTheDocumentsAreValid(t *testing.T) {
-	t.Parallel()
-	repository, err := docs.Open("../..")
-	require.NoError(t, err)
-	blocks := repository.Blocks("yaml")
-	catalogues := 0
-	for where, text := range blocks {
-		if strings.HasPrefix(where, "docs/kubernetes.md:") { // values of the chart, which its tests read
-			continue
-		}
-		catalogues++
-		_, err := Parse([]byte(text))
-		require.NoError(t, err, where)
-	}
-	require.Positive(t, catalogues)
 }

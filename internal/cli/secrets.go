@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/providers"
 )
 
@@ -110,4 +111,26 @@ func (s *SigningSecret) take(variable string, faults *Faults) (secrets []string)
 		}
 	}
 	return secrets
+}
+
+// OwnSecretFlags are the signing secret of the shop's own events.
+type OwnSecretFlags struct {
+	Secret     string `name:"payfold-event-secret" env:"PAYFOLD_EVENT_SECRET" help:"Signing secret of your own events."`
+	SecretFile string `name:"payfold-event-secret-file" env:"PAYFOLD_EVENT_SECRET_FILE" help:"File that contains it."`
+}
+
+// Require returns the secret, and clears the fields, so that nothing printed later can contain it. It is a fault if there
+// is none.
+func (s *OwnSecretFlags) Require(faults *Faults) providers.Secrets {
+	const variable = "PAYFOLD_EVENT_SECRET"
+	before := len(faults.list)
+	text := GivenText(variable, s.Secret, s.SecretFile, faults)
+	*s = OwnSecretFlags{}
+	if text == "" && len(faults.list) == before {
+		faults.Addf("%s is missing: own events are signed with it, and ingest must have the same", variable)
+	}
+	if text == "" {
+		return nil
+	}
+	return NewSecrets([]ProviderSecrets{{events.OwnEvents, variable, []string{text}}}, faults)
 }

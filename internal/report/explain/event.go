@@ -2,10 +2,12 @@ package explain
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"time"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
@@ -17,6 +19,7 @@ type Event struct {
 	At           time.Time // of the moment, by the database's clock
 	LogID        string    // of the log that the tables were folded from
 	Event        WithWhy
+	ShopsReason  string // what the body of an own event says for people; empty: nothing, or the log was not read
 	Duplicates   Part[Duplicate]
 	LogFault     string                         // why the duplicates could not be compared; empty if they were
 	Payment      *projections.Payment           // the payment that the event names
@@ -37,6 +40,26 @@ type Duplicate struct {
 	ReceivedAt *time.Time `json:"received_at"` // nil if the log was not read
 	SameBody   *bool      `json:"same_body"`   // whether it has the body of the event's first message
 }
+
+// readReason reads from the log why the shop sent an own event. If the log does not have the event, nothing is said.
+func (e *Event) readReason(ctx context.Context, log Log) {
+	if e.Event.Provider != events.OwnEvents {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, reasonTimeout)
+	defer cancel()
+	message, err := log.Message(ctx, uint64(e.Event.StreamSeq))
+	if err != nil || message.ID != e.Event.EventID {
+		return
+	}
+	var body struct{ Reason string }
+	if json.Unmarshal(message.Body, &body) == nil {
+		e.ShopsReason = body.Reason
+	}
+}
+
+// reasonTimeout is short, because the rest of the answer waits.
+const reasonTimeout = 2 * time.Second
 
 // maxCompared bounds the duplicates that are read from the log, one query for each.
 const maxCompared = 100
@@ -88,6 +111,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return page.Marshal(struct {
 		Event       row                              `json:"event"`
 		Why         string                           `json:"why"`
+		ShopsReason string                           `json:"shops_reason,omitempty"`
 		Duplicates  []Duplicate                      `json:"duplicate_events"`
 		Earlier     int64                            `json:"earlier_duplicate_events"`
 		Payment     PaymentRow                       `json:"payment"`
@@ -103,7 +127,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Quarantined *status.Quarantined              `json:"quarantined_event"`
 	}{
 		row{e.Event.ProcessedEvent},
-		e.Event.Why, e.Duplicates.Items, e.Duplicates.Earlier,
+		e.Event.Why, e.ShopsReason, e.Duplicates.Items, e.Duplicates.Earlier,
 		PaymentRow{e.Payment},
 		withoutWhy(e.Others), e.Ledger, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
 		row{e.Credits},

@@ -10,6 +10,9 @@ func (e Event) text(p *page.Page) {
 	event := e.Event
 	p.Section("%s: %s", event.EventID, outcome(event.ProcessedEvent))
 	p.Line("%s", event.Why)
+	if e.ShopsReason != "" {
+		p.Line("The reason that was given: %s", page.Clean(e.ShopsReason))
+	}
 	if e.Quarantined != nil {
 		p.Line("The database said: %s", e.Quarantined.Error)
 	}

@@ -40,6 +40,7 @@ func ReadEvent(ctx context.Context, log Log, database *store.Store, id string, l
 		err = unknownEvent(ctx, log, database, id)
 	case err == nil:
 		event.compare(ctx, log)
+		event.readReason(ctx, log)
 	}
 	return event, err
 }
@@ -52,6 +53,7 @@ func ReadMessage(ctx context.Context, log Log, database *store.Store, seq uint64
 		return ReadPending(ctx, log, database, seq)
 	case err == nil:
 		event.compare(ctx, log)
+		event.readReason(ctx, log)
 	}
 	return event, err
 }

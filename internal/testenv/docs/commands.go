@@ -20,11 +20,12 @@ import (
 const usage = "usage"
 
 var (
+	quoted       = regexp.MustCompile(`(?:"[^"]*"|[^\s"])+`) // a word of a shell
 	prompt       = regexp.MustCompile(`(?m)^\$ `)
 	folderOfBin  = regexp.MustCompile(`^(?:bin|new|old)/`)
 	afterCommand = regexp.MustCompile(` [#>|].*`) // a comment, or where the output goes
 	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
-	substitutes  = map[string]string{"N": "1", "SEQ": "1", "TIME": "2026-01-31T12:00:00Z", "SCHEMA": "portal_next", "NAME": "portal_next", "--provider NAME": "creem", "--url URL": "http://localhost"}
+	substitutes  = map[string]string{"N": "1", "SEQ": "1", "TIME": "2026-01-31T12:00:00Z", "DATE": "2099-01-01", "SCHEMA": "portal_next", "NAME": "portal_next", "--provider NAME": "creem", "--url URL": "http://localhost"}
 )
 
 // CommandFaults lists every command of program in the documents that its command line does
@@ -145,7 +146,10 @@ func (d document) commands(program string) []command {
 // calls parses a line that calls program: variables, the program's name, arguments.
 func calls(program string, at place, line string) (command, bool) {
 	c := command{where: at.where, variables: map[string]string{}}
-	words := strings.Fields(line)
+	words := quoted.FindAllString(line, -1)
+	for i := range words {
+		words[i] = strings.ReplaceAll(words[i], `"`, "")
+	}
 	for len(words) > 0 && assigned.MatchString(words[0]) {
 		name, value, _ := strings.Cut(words[0], "=")
 		c.variables[name] = value
