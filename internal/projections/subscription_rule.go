@@ -120,13 +120,23 @@ func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionSta
 		}
 		derived.apply(f)
 		if r.showsProduct(f, kind) && (byBuyer || !f.ByBuyer) {
-			derived.ProductKey, byBuyer = f.Product, f.ByBuyer
+			named := productOf(f, of)
+			derived.ProductKey, byBuyer = named.Product, named.ByBuyer
 		}
 	}
 	if f := s.Facts.extension(); f != nil && f.Extended.After(derived.CurrentPeriodEnd) {
 		derived.CurrentPeriodEnd = f.Extended
 	}
 	return derived
+}
+
+// productOf returns the fact whose product a fact shows: where only the buyer names the product of a payment, what the
+// provider says that it is for has priority, as for the payment itself.
+func productOf(f *Fact, of terms) *Fact {
+	if sold := of.soldAt(f.At); f.Says == Paid && f.ByBuyer && sold != nil && !sold.ByBuyer && sold.Product != "" {
+		return sold
+	}
+	return f
 }
 
 // showsProduct reports whether the product of the fact is that of the subscription, and not of something else that was
