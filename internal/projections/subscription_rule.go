@@ -127,6 +127,9 @@ func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionSta
 	if f := s.Facts.extension(); f != nil && f.Extended.After(derived.CurrentPeriodEnd) {
 		derived.CurrentPeriodEnd = f.Extended
 	}
+	if offer := r.Catalogue.Offer(derived.ProductKey, derived.OccurredAt); offer != nil {
+		derived.GraceDays = offer.GraceDays
+	}
 	return derived
 }
 

@@ -26,7 +26,10 @@ type SubscriptionState struct {
 	EventID            string    `db:"event_id"`
 	StreamSeq          int64     `db:"stream_seq"`
 
-	Facts Facts `db:"facts"` // for the rules; the view that people read does not have them
+	// The columns below are for the rules and for views. The view that people read does not have them.
+
+	GraceDays int64 `db:"grace_days"` // of the offer when the status was decided; 0 without a catalogue
+	Facts     Facts `db:"facts"`
 }
 
 const implicitPrefix = "implicit:"
