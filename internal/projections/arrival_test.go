@@ -264,6 +264,19 @@ func ending(s *State) string {
 			out = append(out, fmt.Sprint(what, " ", sum))
 		}
 	}
+	for id, name := range names {
+		part, granted, reversed := 0, int64(0), int64(0)
+		of := s.Ledger.grants(id)
+		for i, g := range of {
+			granted, reversed = granted+g.left+g.reversed, reversed+g.reversed
+			if i+1 < len(of) && sameMonth(g.AvailableAt, of[i+1].AvailableAt) {
+				continue
+			}
+			part++ // as the view credit_grant numbers them
+			out = append(out, fmt.Sprintf("part %d of %s: %s %s %d-%d", part, name, g.UserID, g.Kind, granted, reversed))
+			granted, reversed = 0, 0
+		}
+	}
 	for _, p := range s.Payments.Rows() {
 		if said := p.Facts.where(func(f *Fact) bool { return f.Says == Paid }); len(said) > 0 || p.UserID != "" || p.RefundedAmount != nil {
 			add("payment", p)

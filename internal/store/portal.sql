@@ -9,8 +9,9 @@ create table checkpoint (
 );
 
 create view payment as
-select provider_payment_id, provider, transaction_id, order_id, subscription_id, user_id, kind, product_key, amount, currency,
-  credits, refunded_amount, period_start, period_end, reversed_at, github_username, event_id, occurred_at, stream_seq
+select provider_payment_id, provider, transaction_id, order_id, subscription_id, user_id, kind, product_key, amount,
+  currency, credits, refunded_amount, period_start, period_end, reversed_at, github_username, event_id, occurred_at,
+  stream_seq
 from payment_facts
 where paid;
 
@@ -25,3 +26,85 @@ select user_id, sum(delta)::bigint as balance
 from credit_ledger
 where (kind = 'one_time' or available_at <= now()) and (expires_at is null or expires_at > now())
 group by user_id;
+
+-- What a user is entitled to. A row a user and product; docs/reference.md says what counts.
+create view entitlement as
+with access as not materialized (
+  select s.subscription_id, s.user_id, s.kind, s.product_key, s.status,
+    refund.at is null and s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') as counts,
+    case
+      when refund.at is not null then refund.at
+      when s.status in ('trialing', 'scheduled_cancel') then s.current_period_end
+      when s.status = 'canceled' then coalesce(s.current_period_end, s.canceled_at)
+      when s.status = 'active' and s.current_period_end > now() is not false then s.current_period_end
+      when s.status in ('active', 'past_due')
+        then coalesce(s.current_period_end, s.occurred_at) + make_interval(hours => 24 * s.grace_days::integer)
+      else s.occurred_at
+    end as until,
+    coalesce(refund.event_id, s.event_id) as event_id
+  from subscription_facts s
+  left join lateral (
+    -- the payments of the current period, if all of them are wholly refunded
+    select max(p.reversed_at) as at, (array_agg(p.reversed_by order by p.reversed_at desc))[1] as event_id
+    from payment_facts p
+    where p.paid and (
+      p.subscription_id = s.subscription_id and p.period_end = s.current_period_end
+      or p.provider_payment_id = s.provider_payment_id
+        and (p.period_end is null or s.current_period_end is null or p.period_end = s.current_period_end))
+    having bool_and(p.reversed_at is not null)
+  ) refund on true
+  where s.status is not null
+), subscriptions as (
+  select user_id, product_key, 'subscription' as kind, counts and until > now() is not false as active, status, until,
+    event_id
+  from access
+  where user_id is not null and (kind is null or kind = 'subscription')
+), licences as (
+  select p.user_id, p.product_key, p.kind,
+    ended.at is null and (a.status is null or a.counts and a.until > now() is not false) as active,
+    case when ended.at is null then 'active' else 'revoked' end as status,
+    coalesce(ended.at, a.until) as until, coalesce(ended.event_id, a.event_id, p.event_id) as event_id
+  from payment_facts p
+  left join access a on p.lasts and a.subscription_id = p.subscription_id
+  left join subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
+    and s.status in ('canceled', 'expired', 'unpaid', 'incomplete')
+  left join lateral (
+    -- what ended the licence first: its refund, or the end of its subscription
+    select at, event_id
+    from (values (p.reversed_at, p.reversed_by), (s.occurred_at, s.event_id)) as one (at, event_id)
+    where at is not null
+    order by at
+    limit 1
+  ) ended on true
+  where p.user_id is not null and p.kind = 'pro'
+)
+select distinct on (user_id, coalesce(product_key, ''))
+  user_id, coalesce(product_key, '') as product_key, kind, active, status, until, event_id as because_event_id
+from (select * from subscriptions union all select * from licences) one
+order by user_id, coalesce(product_key, ''), active desc, until desc nulls first, kind, event_id;
+
+-- What each grant of credits is after its corrections. A payment has a grant a month, which are its parts. Several
+-- lines of one month are one grant; lines that corrections have taken back wholly are none. The months of a payment begin at
+-- least 28 days apart.
+create view credit_grant as
+with grant_line as (
+  select provider_payment_id, user_id, kind, coalesce(reverses_line, line) as line, available_at, expires_at,
+    max(event_id) filter (where entry = 'grant') as event_id,
+    sum(delta) filter (where entry = 'grant' or entry = 'correction' and delta < 0) as granted,
+    coalesce(-sum(delta) filter (where entry <> 'grant' and (entry <> 'correction' or delta > 0)), 0) as reversed
+  from credit_ledger
+  group by provider_payment_id, user_id, kind, coalesce(reverses_line, line), available_at, expires_at
+), month as (
+  select *, available_at - lag(available_at) over of_payment < interval '28 days' as same_month
+  from grant_line
+  where granted <> 0
+  window of_payment as (partition by provider_payment_id, user_id order by available_at, line)
+), numbered as (
+  select *, count(*) filter (where same_month is not true) over of_payment as part
+  from month
+  window of_payment as (partition by provider_payment_id, user_id order by available_at, line)
+)
+select provider_payment_id, part, user_id, kind, sum(granted)::bigint as granted, sum(reversed)::bigint as reversed,
+  min(available_at) as available_at, min(expires_at) as expires_at, (array_agg(event_id order by line))[1] as event_id
+from numbered
+group by provider_payment_id, part, user_id, kind;

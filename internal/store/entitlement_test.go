@@ -1,0 +1,319 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+const entitling = `
+version: 1
+products:
+  plan: {kind: subscription, grace_days: 3}
+  strict: {kind: subscription}
+  tool: {kind: pro}
+  tool_monthly: {kind: pro, lasts: subscription, grace_days: 3}
+  pack: {kind: one_time, credits: 10}
+`
+
+// entitlement is a row of the view, with until in days from now; nil: for ever.
+type entitlement struct {
+	Product, Kind string
+	Active        bool
+	Status        string
+	Until         *int
+	Because       string
+}
+
+func days(n int) *int { return &n }
+
+// told is an event of s1, with its moment and its period in days from now.
+type told struct {
+	at                    int
+	eventType, id         string
+	subscription, product string
+	from, until           int // the period; both 0: none
+	more                  string
+}
+
+func (e told) body(now time.Time) string {
+	day := func(n int) string { return now.AddDate(0, 0, n).Format(time.RFC3339) }
+	period := ""
+	if e.from != 0 || e.until != 0 {
+		period = fmt.Sprintf(`,"current_period_start_date":%q,"current_period_end_date":%q`, day(e.from), day(e.until))
+	}
+	return fmt.Sprintf(`{"id":%q,"eventType":%q,"created_at":%q,"object":{"id":%q,"object":"subscription","product":%q,
+		"metadata":{"user_id":"u1"}%s%s}}`, e.id, e.eventType, day(e.at), e.subscription, e.product, period, e.more)
+}
+
+// entitlements folds the events and reads what u1 is entitled to.
+func entitlements(t *testing.T, bodies func(now time.Time) []string) []entitlement {
+	t.Helper()
+	ctx, s := fixture.Tables(t)
+	sold, err := catalogue.Parse([]byte(entitling))
+	require.NoError(t, err)
+	rules := projections.Rules{Mode: projections.ModeAny, Catalogue: sold}
+	fixture.Reset(ctx, t, s, rules)
+	now := time.Now().UTC().Truncate(time.Second)
+	var batch []events.Event
+	for i, body := range bodies(now) {
+		message := events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(body), ReceivedAt: now}
+		batch = append(batch, providers.Decode(message))
+		require.False(t, batch[i].Unreadable, body)
+	}
+	advance := store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: uint64(len(batch))}
+	_, err = live.Apply(ctx, s, rules, batch, advance)
+	require.NoError(t, err)
+	return readEntitlements(ctx, t, s, now)
+}
+
+func readEntitlements(ctx context.Context, t *testing.T, s *store.Store, now time.Time) []entitlement {
+	t.Helper()
+	rows, err := s.Pool().Query(ctx, `select product_key, kind, active, status, until, because_event_id
+		from portal.entitlement where user_id = 'u1' order by product_key`)
+	require.NoError(t, err)
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e entitlement, err error) {
+		var until *time.Time
+		err = row.Scan(&e.Product, &e.Kind, &e.Active, &e.Status, &until, &e.Because)
+		if until != nil {
+			e.Until = days(int(until.Sub(now).Round(24*time.Hour) / (24 * time.Hour)))
+		}
+		return e, err
+	})
+	require.NoError(t, err)
+	return all
+}
+
+func TestASubscriptionEntitlesUntilItsPeriodEndsAndItsGrace(t *testing.T) {
+	t.Parallel()
+	paid := told{-20, "subscription.paid", "paid", "s1", "plan", -20, 10, `,"last_transaction_id":"t1"`}
+	over := told{-32, "subscription.paid", "paid", "s1", "plan", -32, -2, `,"last_transaction_id":"t1"`}
+	long := told{-40, "subscription.paid", "paid", "s1", "plan", -40, -10, `,"last_transaction_id":"t1"`}
+	bare := told{-20, "subscription.paid", "paid", "s1", "plan", 0, 0, `,"last_transaction_id":"t1"`}
+	then := func(eventType string, at int) told {
+		return told{at, "subscription." + eventType, "then", "s1", "plan", 0, 0, ""}
+	}
+	of := func(active bool, status string, until *int, because string) []entitlement {
+		return []entitlement{{"plan", "subscription", active, status, until, because}}
+	}
+	strict := over
+	strict.product = "strict"
+	for name, c := range map[string]struct {
+		events []told
+		want   []entitlement
+	}{
+		"active":                             {[]told{paid}, of(true, "active", days(10), "paid")},
+		"active, without news, in its grace": {[]told{over}, of(true, "active", days(1), "paid")},
+		"active, without news, after it":     {[]told{long}, of(false, "active", days(-7), "paid")},
+		"active, without a period":           {[]told{bare}, of(true, "active", nil, "paid")},
+		"without grace, after its period": {
+			[]told{strict},
+			[]entitlement{{"strict", "subscription", false, "active", days(-2), "paid"}},
+		},
+		"past due, in its grace": {
+			[]told{over, then("past_due", -2)},
+			of(true, "past_due", days(1), "then"),
+		},
+		"past due, after its grace": {
+			[]told{long, then("past_due", -10)},
+			of(false, "past_due", days(-7), "then"),
+		},
+		"past due, without a period": {
+			[]told{bare, then("past_due", -1)},
+			of(true, "past_due", days(2), "then"),
+		},
+		"scheduled cancel": {
+			[]told{paid, then("scheduled_cancel", -5)},
+			of(true, "scheduled_cancel", days(10), "then"),
+		},
+		"scheduled cancel, after its period": {
+			[]told{over, then("scheduled_cancel", -5)},
+			of(false, "scheduled_cancel", days(-2), "then"),
+		},
+		"canceled": {
+			[]told{paid, then("canceled", -5)},
+			of(true, "canceled", days(10), "then"),
+		},
+		"canceled, after its period": {
+			[]told{over, then("canceled", -5)},
+			of(false, "canceled", days(-2), "then"),
+		},
+		"canceled, without a period": {
+			[]told{bare, then("canceled", -5)},
+			of(false, "canceled", days(-5), "then"),
+		},
+		"trialing": {
+			[]told{{-3, "subscription.trialing", "then", "s1", "plan", -3, 4, ""}},
+			of(true, "trialing", days(4), "then"),
+		},
+		"trialing, after its period": {
+			[]told{{-9, "subscription.trialing", "then", "s1", "plan", -9, -1, ""}},
+			of(false, "trialing", days(-1), "then"),
+		},
+		"paused": {
+			[]told{paid, then("paused", -5)},
+			of(false, "paused", days(-5), "then"),
+		},
+		"unpaid": {
+			[]told{paid, then("unpaid", -5)},
+			of(false, "unpaid", days(-5), "then"),
+		},
+		"expired": {
+			[]told{paid, then("expired", -5)},
+			of(false, "expired", days(-5), "then"),
+		},
+		"a provider's word that nobody knows": {
+			[]told{paid, {-5, "subscription.update", "then", "s1", "plan", 0, 0, `,"status":"odd"`}},
+			of(false, "odd", days(-5), "then"),
+		},
+		"a pack entitles to nothing": {
+			[]told{{-1, "checkout.completed", "pack", "c1", "pack", 0, 0, `,"provider_payment_id":"t9"`}},
+			[]entitlement{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, entitlements(t, func(now time.Time) (bodies []string) {
+				for _, one := range c.events {
+					bodies = append(bodies, one.body(now))
+				}
+				return bodies
+			}))
+		})
+	}
+}
+
+func refund(id, payment string, at time.Time) string {
+	return fmt.Sprintf(`{"id":%q,"eventType":"refund.created","created_at":%q,"object":{"id":"r_%s","object":"refund",
+		"status":"succeeded","transaction":{"id":%q}}}`, id, at.Format(time.RFC3339), id, payment)
+}
+
+func TestAFullRefundOfTheCurrentPeriodEndsAnEntitlement(t *testing.T) {
+	t.Parallel()
+	older := told{-40, "subscription.paid", "older", "s1", "plan", -40, -10, `,"last_transaction_id":"t1"`}
+	newer := told{-10, "subscription.paid", "newer", "s1", "plan", -10, 20, `,"last_transaction_id":"t2"`}
+	upgrade := told{-5, "subscription.paid", "upgrade", "s1", "plan", -10, 20, `,"last_transaction_id":"t3"`}
+	for name, c := range map[string]struct {
+		events   []told
+		refunded []string
+		want     entitlement
+	}{
+		"of the current period": {
+			[]told{older, newer},
+			[]string{"t2"},
+			entitlement{"plan", "subscription", false, "active", days(-1), "refund_t2"},
+		},
+		"of an earlier period": {
+			[]told{older, newer},
+			[]string{"t1"},
+			entitlement{"plan", "subscription", true, "active", days(20), "newer"},
+		},
+		"of one of two payments": {
+			[]told{newer, upgrade},
+			[]string{"t3"},
+			entitlement{"plan", "subscription", true, "active", days(20), "upgrade"},
+		},
+		"of both payments": {
+			[]told{newer, upgrade},
+			[]string{"t2", "t3"},
+			entitlement{"plan", "subscription", false, "active", days(-1), "refund_t3"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, []entitlement{c.want}, entitlements(t, func(now time.Time) (bodies []string) {
+				for _, one := range c.events {
+					bodies = append(bodies, one.body(now))
+				}
+				for i, payment := range c.refunded {
+					at := now.Add(-24*time.Hour + time.Duration(i)*time.Second)
+					bodies = append(bodies, refund("refund_"+payment, payment, at))
+				}
+				return bodies
+			}))
+		})
+	}
+}
+
+func TestALicenceEntitlesForEverOrWithItsSubscription(t *testing.T) {
+	t.Parallel()
+	tool := told{-400, "checkout.completed", "tool", "c1", "tool", 0, 0, `,"provider_payment_id":"t1"`}
+	monthly := told{-32, "subscription.paid", "monthly", "s1", "tool_monthly", -32, -2, `,"last_transaction_id":"t2"`}
+	then := func(eventType string, at int) told {
+		return told{at, "subscription." + eventType, "then", "s1", "tool_monthly", 0, 0, ""}
+	}
+	for name, c := range map[string]struct {
+		events   []told
+		refunded []string
+		want     entitlement
+	}{
+		"for ever": {[]told{tool}, nil, entitlement{"tool", "pro", true, "active", nil, "tool"}},
+		"refunded": {
+			[]told{tool},
+			[]string{"t1"},
+			entitlement{"tool", "pro", false, "revoked", days(-1), "refund_t1"},
+		},
+		"with its subscription, grace": {
+			[]told{monthly},
+			nil,
+			entitlement{"tool_monthly", "pro", true, "active", days(1), "monthly"},
+		},
+		"after its subscription": {
+			[]told{monthly, then("canceled", -2)},
+			nil,
+			entitlement{"tool_monthly", "pro", false, "revoked", days(-2), "then"},
+		},
+		"while its subscription pauses": {
+			[]told{monthly, then("paused", -3)},
+			nil,
+			entitlement{"tool_monthly", "pro", false, "active", days(-3), "then"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, []entitlement{c.want}, entitlements(t, func(now time.Time) (bodies []string) {
+				for _, one := range c.events {
+					bodies = append(bodies, one.body(now))
+				}
+				for _, payment := range c.refunded {
+					bodies = append(bodies, refund("refund_"+payment, payment, now.Add(-24*time.Hour)))
+				}
+				return bodies
+			}))
+		})
+	}
+}
+
+// Each product has its row, of all subscriptions of the user, and of two the one that gives more.
+func TestOfTwoRightsToAProductTheOneThatGivesMoreCounts(t *testing.T) {
+	t.Parallel()
+	events := []told{
+		{-40, "subscription.paid", "ended", "s1", "plan", -40, -10, `,"last_transaction_id":"t1"`},
+		{-20, "subscription.paid", "longer", "s2", "plan", -20, 10, `,"last_transaction_id":"t2"`},
+		{-10, "subscription.paid", "shorter", "s3", "plan", -10, 5, `,"last_transaction_id":"t3"`},
+		{-10, "subscription.paid", "other", "s4", "strict", -10, 5, `,"last_transaction_id":"t4"`},
+		{-10, "checkout.completed", "tool", "c1", "tool", 0, 0, `,"provider_payment_id":"t5"`},
+	}
+	require.Equal(t, []entitlement{
+		{"plan", "subscription", true, "active", days(10), "longer"},
+		{"strict", "subscription", true, "active", days(5), "other"},
+		{"tool", "pro", true, "active", nil, "tool"},
+	}, entitlements(t, func(now time.Time) (bodies []string) {
+		for _, one := range events {
+			bodies = append(bodies, one.body(now))
+		}
+		return bodies
+	}))
+}
