@@ -36,7 +36,8 @@ PROPERTY_CHECKS ?= 2000
 test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way, and random purchases
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions' ./internal/live ./internal/rebuild -rapid.checks=$(PROPERTY_CHECKS) && \
-	go test -count 1 -timeout 0 -run EveryKeptPurchase ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS)
+	go test -count 1 -timeout 0 -run EveryKeptPurchase ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS) && \
+	go test -count 1 -timeout 0 -run AWalletIsAPurse ./internal/wallet -rapid.checks=$(PROPERTY_CHECKS)
 
 ARRIVAL_ROUNDS ?= 100
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (100) rounds

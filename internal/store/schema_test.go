@@ -84,7 +84,8 @@ func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 	ctx, s := fixture.Tables(t)
 	steps := fstest.MapFS{
 		"001_payfold.sql": {Data: []byte("select 1")},
-		"002_later.sql":   {Data: []byte("alter table payfold.invitation_attempt add column later int")},
+		"002_wallet.sql":  {Data: []byte("select 1")},
+		"003_later.sql":   {Data: []byte("alter table payfold.invitation_attempt add column later int")},
 	}
 	reader, batch := fixture.Connect(ctx, t, s), fixture.Connect(ctx, t, s, "lock_timeout", "5s")
 	_, err := reader.Exec(ctx, "begin; select count(*) from payfold.invitation_attempt")
@@ -108,7 +109,7 @@ func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 	_, err = reader.Exec(ctx, "commit")
 	require.NoError(t, err)
 	require.NoError(t, <-migrated)
-	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select version from payfold.schema_version"))
+	require.EqualValues(t, 3, fixture.Number(ctx, t, s, "select version from payfold.schema_version"))
 }
 
 // docs/reference.md has a section for every table, and in it every column.
