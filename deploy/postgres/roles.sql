@@ -12,11 +12,13 @@
 --   \password payfold_portal
 --   \password payfold_console
 --
--- payfold_projector  DATABASE_URL of the projector. Owns portal and payfold, and
---                    makes, renames and drops the schemas of a rebuild.
--- payfold_portal     for programs that show the tables. Reads only portal.
--- payfold_console    DATABASE_URL of projector console. Reads portal, payfold and
---                    the schemas of rebuilds.
+-- payfold_projector  DATABASE_URL of the projector. Owns portal, payfold and wallet,
+--                    and makes, renames and drops the schemas of a rebuild.
+-- payfold_portal     for programs that show the tables and spend credits. Reads
+--                    only portal and wallet, and changes only what the functions
+--                    of wallet change.
+-- payfold_console    DATABASE_URL of projector console. Reads portal, payfold,
+--                    wallet and the schemas of rebuilds.
 
 begin;
 
@@ -48,8 +50,9 @@ begin
   execute format('grant connect on database %I to payfold_portal, payfold_console', current_database());
   execute format('alter role payfold_projector in database %I set search_path = portal', current_database());
   execute format('alter role payfold_portal in database %I set search_path = portal', current_database());
-  -- These errors come earlier than those of the grants below.
-  execute format('alter role payfold_portal in database %I set default_transaction_read_only = on', current_database());
+  -- The portal spends credits.
+  execute format('alter role payfold_portal in database %I reset default_transaction_read_only', current_database());
+  -- This error comes earlier than those of the grants below.
   execute format('alter role payfold_console in database %I set default_transaction_read_only = on', current_database());
 end
 $$;
@@ -57,15 +60,25 @@ revoke create on schema public from public;
 
 create schema if not exists portal authorization payfold_projector;
 create schema if not exists payfold authorization payfold_projector;
+create schema if not exists wallet authorization payfold_projector;
 alter schema portal owner to payfold_projector;
 alter schema payfold owner to payfold_projector;
+alter schema wallet owner to payfold_projector;
 
 -- The portal reads present and future tables. `projector promote` gives a promoted
 -- schema the grants of the one that it replaces.
-revoke all on schema portal, payfold from public;
+revoke all on schema portal, payfold, wallet from public;
 grant usage on schema portal to payfold_portal;
 grant select on all tables in schema portal to payfold_portal;
 alter default privileges for role payfold_projector in schema portal grant select on tables to payfold_portal;
+
+-- The functions that change something check what they change. Those that only they use have no more rights than their
+-- caller.
+grant usage on schema wallet to payfold_portal;
+grant select on all tables in schema wallet to payfold_portal;
+grant execute on all functions in schema wallet to payfold_portal;
+alter default privileges for role payfold_projector in schema wallet grant select on tables to payfold_portal;
+alter default privileges for role payfold_projector in schema wallet grant execute on functions to payfold_portal;
 
 -- The console reads also the schemas of rebuilds, present and future.
 do $$

@@ -49,9 +49,6 @@ func TestPortalRoleReadsThePortalAndNothingElse(t *testing.T) {
 	execute(t, dsn, string(roles)) // again, with tables there
 
 	portal := open(t, as(t, dsn, "payfold_portal", "portal"))
-	requireState(t, "25006", portal, "insert into portal.payment values (8)") // read_only_sql_transaction
-	_, err = portal.Exec(t.Context(), "set default_transaction_read_only = off")
-	require.NoError(t, err)
 	const denied = "42501" // insufficient_privilege
 	for _, sql := range []string{
 		"insert into portal.payment values (8)", "update portal.payment set id = 8", "delete from portal.payment",

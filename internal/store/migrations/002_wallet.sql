@@ -496,8 +496,9 @@ begin
   order by user_id, provider_payment_id, part;
 end $$;
 
--- Whoever may spend gets the right from the operator; see deploy/postgres/roles.sql.
+-- The operator says who may spend (deploy/postgres/roles.sql). Whoever may use the schema may ask.
 revoke execute on all functions in schema wallet from public;
+grant execute on function wallet.balance, wallet.grants, wallet.statement, wallet.without_grant to public;
 
 ---- create above / drop below ----
 
