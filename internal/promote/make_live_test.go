@@ -433,3 +433,16 @@ func TestARebuildLeavesNoOutOfOrderEvents(t *testing.T) {
 		return err
 	}))
 }
+
+func TestAPromotionNotifiesApps(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	listener := fixture.Connect(ctx, t, s)
+	_, err := listener.Exec(ctx, "listen payfold_changed")
+	require.NoError(t, err)
+	next := fixture.Candidate(ctx, t, s, 3)
+	require.NoError(t, makeLive(ctx, next, promotion(t, next)))
+	heard, err := listener.WaitForNotification(ctx)
+	require.NoError(t, err)
+	require.Equal(t, `{"all":true}`, heard.Payload)
+}

@@ -28,5 +28,8 @@ func swap(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 	if err != nil {
 		return fmt.Errorf("record the promotion: %w", err)
 	}
+	if _, err := tx.Exec(ctx, store.NotifyAll); err != nil {
+		return fmt.Errorf("notify apps: %w", err)
+	}
 	return nil
 }

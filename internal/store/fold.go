@@ -23,12 +23,13 @@ func Fold(rules projections.Rules, state *projections.State, event events.Event)
 }
 
 // QueueChanges queues the statements that write what the fold changed. Those of the live
-// schema also notify the inviter.
+// schema also notify the inviter and apps.
 func (s *Store) QueueChanges(writes *pgx.Batch, state *projections.State) {
 	for _, c := range tables.Changes(state) {
 		c.Queue(writes)
 	}
 	if s.schema == LiveSchema {
 		queueLicensesChanged(writes, state)
+		queueChanged(writes, state)
 	}
 }
