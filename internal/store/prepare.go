@@ -16,6 +16,9 @@ import (
 //go:embed portal.sql
 var portalDDL string
 
+//go:embed comments.sql
+var commentsDDL string
+
 // ErrOtherLog means that the tables were folded from another log.
 var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
 
@@ -107,7 +110,7 @@ func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) 
 			statements = append(statements, t.DDL, tables.ReplicaIdentity(t.Name))
 		}
 	}
-	statements = append(statements, portalDDL)
+	statements = append(statements, portalDDL, commentsDDL)
 	for _, sql := range statements {
 		if _, err := tx.Exec(ctx, sql); err != nil {
 			return fmt.Errorf("create the tables of schema %s: %w", schema, err)

@@ -496,6 +496,63 @@ begin
   order by user_id, provider_payment_id, part;
 end $$;
 
+comment on schema wallet is 'what apps spend of the credits that portal grants';
+
+comment on table wallet.account is 'users whose spends have changed; each change locks the row of its user';
+comment on column wallet.account.user_id is 'key';
+comment on column wallet.account.changes is 'the number of changes';
+
+comment on table wallet.spend is 'each call of wallet.spend and wallet.hold, once a key';
+comment on column wallet.spend.key is 'key: the app''s name of what the credits are for';
+comment on column wallet.spend.user_id is 'the user';
+comment on column wallet.spend.amount is 'credits that were asked for';
+comment on column wallet.spend.state is
+  'spent; held; released, also because its time was over; refused, because there were not enough credits';
+comment on column wallet.spend.held_until is 'of a hold, when it runs out; null: it is a spend';
+comment on column wallet.spend.confirmed is 'of a confirmed hold, the credits that were spent';
+comment on column wallet.spend.note is 'the app''s text';
+comment on column wallet.spend.created_at is 'when it was spent, held or refused';
+
+comment on table wallet.spend_part is
+  'from which grants credits were taken, and to which they went back; rows are only added';
+comment on column wallet.spend_part.key is 'key, with number: that of the spend';
+comment on column wallet.spend_part.number is 'the number of the part among those of the spend, from 1';
+comment on column wallet.spend_part.entry is 'spend or hold; release or give_back';
+comment on column wallet.spend_part.user_id is 'the user';
+comment on column wallet.spend_part.provider_payment_id is 'the payment that granted the credits';
+comment on column wallet.spend_part.part is 'the number of the grant in portal.credit_grant';
+comment on column wallet.spend_part.amount is 'credits; above zero for spend and hold, below for release and give_back';
+comment on column wallet.spend_part.created_at is 'when they were taken, or went back';
+
+comment on type wallet.grant_state is 'what a user has of one grant';
+comment on column wallet.grant_state.provider_payment_id is 'key, with part: the grant in portal.credit_grant';
+comment on column wallet.grant_state.part is 'the number of the month among the grants of the payment';
+comment on column wallet.grant_state.kind is 'subscription or one_time';
+comment on column wallet.grant_state.event_id is 'the event that granted it';
+comment on column wallet.grant_state.available_at is 'when it can be spent';
+comment on column wallet.grant_state.expires_at is 'null: it never expires';
+comment on column wallet.grant_state.granted is 'credits, after corrections; null: the grant is gone after a rebuild';
+comment on column wallet.grant_state.reversed is 'what refunds and chargebacks have taken back';
+comment on column wallet.grant_state.used is 'what was spent or is held of it';
+comment on column wallet.grant_state.owes is 'what refunds have taken back after it was spent';
+comment on column wallet.grant_state.pays is 'what it has paid of debts';
+comment on column wallet.grant_state.usable is 'what can be spent of it now';
+
+comment on function wallet.balance is 'what the user can spend now; below zero: a debt';
+comment on function wallet.grants is 'what the user has of each grant, in the order in which they are spent';
+comment on function wallet.spend is
+  'spends credits; false if there are not enough. The same key, user and amount again gives the first answer';
+comment on function wallet.hold is
+  'keeps credits to be confirmed; false if there are not enough. The same call again gives the first answer';
+comment on function wallet.confirm is
+  'spends so much of a hold and returns the rest; false if nothing is held any more, or never was';
+comment on function wallet.release is 'returns what is held; false if the hold was confirmed';
+comment on function wallet.give_back is
+  'gives spent credits back to their grants, at most what is left; returns how many';
+comment on function wallet.statement is
+  'grants, reversals, spends, returns and expiries of the user, with the balance after each';
+comment on function wallet.without_grant is 'spends of grants that are gone after a rebuild';
+
 -- The operator says who may spend (deploy/postgres/roles.sql). Whoever may use the schema may ask.
 revoke execute on all functions in schema wallet from public;
 grant execute on function wallet.balance, wallet.grants, wallet.statement, wallet.without_grant to public;
