@@ -89,7 +89,8 @@ func TestNobodySpendsTwiceThroughKillsOfSessions(t *testing.T) {
 	var working sync.WaitGroup
 	for i := range sessions {
 		b := &buyer{
-			t: t, ctx: w.ctx, s: s, random: rand.New(rand.NewPCG(uint64(i), 7)), victims: victims, answers: map[string]string{},
+			t: t, ctx: w.ctx, s: s, random: rand.New(rand.NewPCG(uint64(i), 7)), victims: victims,
+			answers: map[string]string{},
 		}
 		all[i] = b.answers
 		working.Go(func() {
@@ -130,5 +131,6 @@ func TestNobodySpendsTwiceThroughKillsOfSessions(t *testing.T) {
 			}
 		}
 	}
-	require.Positive(t, ask[int64](t, w, "select count(*) from wallet.spend where state = 'refused'"), "the credits ran out")
+	refused := ask[int64](t, w, "select count(*) from wallet.spend where state = 'refused'")
+	require.Positive(t, refused, "the credits ran out")
 }

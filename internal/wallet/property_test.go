@@ -47,7 +47,8 @@ func (p *purse) inOrder() (all []*purseGrant) {
 		return 0
 	}
 	slices.SortStableFunc(all, func(a, b *purseGrant) int {
-		return cmp.Or(last(a.expires == 0)-last(b.expires == 0), cmp.Compare(a.expires, b.expires), -cmp.Compare(a.kind, b.kind))
+		return cmp.Or(last(a.expires == 0)-last(b.expires == 0), cmp.Compare(a.expires, b.expires),
+			-cmp.Compare(a.kind, b.kind))
 	})
 	return all
 }
@@ -114,8 +115,8 @@ type shopper struct {
 
 func (s *shopper) buy(r *rapid.T) {
 	g := &purseGrant{
-		name: fmt.Sprint("p", len(s.grants)), kind: rapid.SampledFrom([]string{"subscription", "one_time"}).Draw(r, "kind"),
-		expires: rapid.IntRange(0, 4).Draw(r, "days"), left: rapid.Int64Range(1, 100).Draw(r, "credits"),
+		name: fmt.Sprint("p", len(s.grants)),
+		kind: rapid.SampledFrom([]string{"subscription", "one_time"}).Draw(r, "kind"), expires: rapid.IntRange(0, 4).Draw(r, "days"), left: rapid.Int64Range(1, 100).Draw(r, "credits"),
 	}
 	expires := "null"
 	if g.expires > 0 {
@@ -211,7 +212,8 @@ func (s *shopper) giveSomeBack(r *rapid.T) {
 		r.Skip("nothing is spent")
 	}
 	key, amount := rapid.SampledFrom(s.spent).Draw(r, "spend"), rapid.Int64Range(1, 60).Draw(r, "amount")
-	require.Equal(r, s.purse.giveBack(key, amount), ask[int64](r, s.wallet, "select wallet.give_back($1, $2)", key, amount))
+	want := s.purse.giveBack(key, amount)
+	require.Equal(r, want, ask[int64](r, s.wallet, "select wallet.give_back($1, $2)", key, amount))
 }
 
 // Any grants, refunds, expiries, spends, holds, confirmations, releases and returns: the wallet has what a purse has in

@@ -36,23 +36,25 @@ func (w wallet) refused(sql string, arguments ...any) error {
 
 func (w wallet) do(t require.TestingT, sql string, arguments ...any) {
 	var done bool
-	require.NoError(t, w.q.QueryRow(w.ctx, "with done as ("+sql+" returning 1) select count(*) > 0 from done", arguments...).Scan(&done))
+	sql = "with done as (" + sql + " returning 1) select count(*) > 0 from done"
+	require.NoError(t, w.q.QueryRow(w.ctx, sql, arguments...).Scan(&done))
 	require.True(t, done, sql)
 }
 
 // grant writes a grant of credits into the ledger. expires is an SQL expression.
 func (w wallet) grant(t require.TestingT, payment, user, kind string, credits int64, expires string) {
-	w.do(t, `insert into portal.credit_ledger (provider_payment_id, line, user_id, kind, entry, delta, available_at, expires_at,
-		event_id, occurred_at, stream_seq) select $1, 1, $2, $3, 'grant', $4, now(), `+expires+`, 'paid_' || $1, now(), 1`,
+	w.do(t, `insert into portal.credit_ledger (provider_payment_id, line, user_id, kind, entry, delta, available_at,
+		expires_at, event_id, occurred_at, stream_seq)
+		select $1, 1, $2, $3, 'grant', $4, now(), `+expires+`, 'paid_' || $1, now(), 1`,
 		payment, user, kind, credits)
 }
 
 // reverse takes back credits of a grant.
 func (w wallet) reverse(t require.TestingT, payment string, credits int64) {
-	w.do(t, `insert into portal.credit_ledger (provider_payment_id, line, user_id, kind, entry, delta, reverses_line, available_at,
-		expires_at, event_id, occurred_at, stream_seq)
-		select provider_payment_id, (select max(line) + 1 from portal.credit_ledger where provider_payment_id = $1), user_id, kind,
-			'refund', -$2::bigint, 1, available_at, expires_at, 'refund_' || $1, now(), 2
+	w.do(t, `insert into portal.credit_ledger (provider_payment_id, line, user_id, kind, entry, delta, reverses_line,
+		available_at, expires_at, event_id, occurred_at, stream_seq)
+		select provider_payment_id, (select max(line) + 1 from portal.credit_ledger where provider_payment_id = $1),
+			user_id, kind, 'refund', -$2::bigint, 1, available_at, expires_at, 'refund_' || $1, now(), 2
 		from portal.credit_ledger where provider_payment_id = $1 and line = 1`, payment, credits)
 }
 
@@ -80,8 +82,8 @@ func (w wallet) runOut(t require.TestingT, key string) {
 // usable returns what is left of each grant of the user, in the order in which it is spent.
 func (w wallet) usable(t require.TestingT, user string) (all []string) {
 	return ask[[]string](t, w, `select coalesce(array_agg(provider_payment_id || ' ' || usable order by place), '{}')
-		from wallet.grants($1) with ordinality as g (provider_payment_id, part, kind, event_id, available_at, expires_at, granted,
-			reversed, used, owes, pays, usable, place)`, user)
+		from wallet.grants($1) with ordinality as g (provider_payment_id, part, kind, event_id, available_at, expires_at,
+			granted, reversed, used, owes, pays, usable, place)`, user)
 }
 
 // requireSums requires that every spend has the parts that it must have, and that a statement ends with the balance.
@@ -155,7 +157,7 @@ func TestARefundOfSpentCreditsIsADebtThatTheNextGrantPays(t *testing.T) {
 	w.grant(t, "p2", "u1", "one_time", 100, "null")
 	require.EqualValues(t, 40, w.balance(t, "u1"))
 	w.grant(t, "p3", "u1", "subscription", 50, "now() + interval '1 day'")
-	require.Equal(t, []string{"p3 50", "p1 0", "p2 40"}, w.usable(t, "u1"), "the debt stays paid by the grant that came next")
+	require.Equal(t, []string{"p3 50", "p1 0", "p2 40"}, w.usable(t, "u1"), "the grant that came next has paid")
 	w.expire(t, "p3")
 	require.EqualValues(t, 40, w.balance(t, "u1"))
 	w.reverse(t, "p2", 50)
@@ -257,7 +259,7 @@ func TestAHoldIsConfirmedReleasedOrRunsOut(t *testing.T) {
 	for range 2 {
 		require.True(t, ask[bool](t, w, "select wallet.confirm('h1', 60)"))
 		require.EqualValues(t, 40, w.balance(t, "u1"))
-		require.Equal(t, []string{"p1 0", "p2 40"}, w.usable(t, "u1"), "what is not confirmed goes back to the last grant first")
+		require.Equal(t, []string{"p1 0", "p2 40"}, w.usable(t, "u1"), "the rest goes back to the last grant first")
 	}
 	require.ErrorContains(t, w.refused("select wallet.confirm('h1', 61)"), "was confirmed with 60 credits")
 	require.False(t, ask[bool](t, w, "select wallet.release('h1')"))
@@ -314,7 +316,7 @@ func TestTheStatementHasEverythingInOrder(t *testing.T) {
 		"grant paid_p1 p1/1 50 = 50", "grant paid_p2 p2/1 50 = 100", "spend k1 p1/1 -50 = 50", "spend k1 p2/1 -20 = 30",
 		"refund refund_p2 p2/1 -25 = 5", "hold h1 p2/1 -5 = 0", "release h1 p2/1 5 = 5",
 		"give_back k1 p1/1 10 = 15", "give_back k1 p2/1 20 = 35", "expiry - p1/1 -10 = 25",
-	}, ask[[]string](t, w, `select array_agg(concat_ws(' ', what, coalesce(key, event_id, '-'), provider_payment_id || '/' || part, delta,
-		'=', balance)) from wallet.statement('u1')`))
+	}, ask[[]string](t, w, `select array_agg(concat_ws(' ', what, coalesce(key, event_id, '-'),
+		provider_payment_id || '/' || part, delta, '=', balance)) from wallet.statement('u1')`))
 	require.EqualValues(t, 25, w.balance(t, "u1"))
 }

@@ -49,7 +49,7 @@ var (
 	makeGoal  = regexp.MustCompile(`(?m)^([a-z-]+):`)
 	envPrefix = regexp.MustCompile(`envprefix:"([A-Z0-9_]+)"`)
 	makeAsked = regexp.MustCompile(`(?:^|[;&|] *|=\S+ )make ([a-z-]+)`)
-	metric    = regexp.MustCompile(`(?:Name:\s+|NewDesc\()"(payfold_[a-z_]+)"`)
+	metric    = regexp.MustCompile(`(?:Name:\s+|NewDesc\(|const \w+ = )"(payfold_[a-z_]+)"`)
 	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
 	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
 	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
