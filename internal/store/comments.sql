@@ -288,7 +288,7 @@ comment on column checkpoint.log_id is
   'the log';
 
 comment on view credit_balance is
-  'what each user can spend of all grants, without what apps have spent; see wallet.balance';
+  'grants that can be spent, without what apps have spent; see wallet.balance';
 comment on column credit_balance.user_id is
   'the user';
 comment on column credit_balance.balance is

@@ -102,7 +102,7 @@ func comments(reference string, columnsOf map[string][]string) string {
 		}
 	}
 	out.WriteString("\n")
-	comment("table credit_balance", "what each user can spend of all grants, without what apps have spent; see wallet.balance")
+	comment("table credit_balance", "grants that can be spent, without what apps have spent; see wallet.balance")
 	comment("column credit_balance.user_id", unsaid["user_id"])
 	comment("column credit_balance.balance", unsaid["balance"])
 	comment("table payment_facts", "for the rules, not for apps: read the view payment")

@@ -115,8 +115,10 @@ type shopper struct {
 
 func (s *shopper) buy(r *rapid.T) {
 	g := &purseGrant{
-		name: fmt.Sprint("p", len(s.grants)),
-		kind: rapid.SampledFrom([]string{"subscription", "one_time"}).Draw(r, "kind"), expires: rapid.IntRange(0, 4).Draw(r, "days"), left: rapid.Int64Range(1, 100).Draw(r, "credits"),
+		name:    fmt.Sprint("p", len(s.grants)),
+		kind:    rapid.SampledFrom([]string{"subscription", "one_time"}).Draw(r, "kind"),
+		expires: rapid.IntRange(0, 4).Draw(r, "days"),
+		left:    rapid.Int64Range(1, 100).Draw(r, "credits"),
 	}
 	expires := "null"
 	if g.expires > 0 {
