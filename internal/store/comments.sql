@@ -230,6 +230,8 @@ comment on column reversal.total is
   'all that reversals have taken back of the payment so far; null: the event does not say it';
 comment on column reversal.paid is
   'what amount and total are parts of, taxes included; null: the payment''s amount';
+comment on column reversal.credits is
+  'how many credits it takes back, and no money; null: its share of the money decides';
 comment on column reversal.occurred_at is
   'the provider''s time of the event';
 comment on column reversal.stream_seq is
