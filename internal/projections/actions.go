@@ -12,7 +12,6 @@ func (r Rules) says(f *step) (ofPayment, ofSubscription *Fact) {
 	switch {
 	case f.Action == events.Payment && f.beginsTrial():
 		ofPayment, ofSubscription = f.name(), f.fact(Status)
-		ofSubscription.Status = cmp.Or(ofSubscription.Status, events.Trialing)
 	case f.Action == events.Payment:
 		ofPayment = f.fact(Paid)
 		ofPayment.Subscription = f.SubscriptionID

@@ -64,10 +64,11 @@ func inTime(a, b said) int {
 	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(place(a), place(b)), strings.Compare(a.ID, b.ID))
 }
 
-// status returns the status that the event gives its subscription. A payment without one makes it active.
+// status returns the status that the event gives its subscription. A payment without one makes it active, or
+// trialing if a trial begins with it.
 func (s *said) status() string {
 	if s.Status == "" && s.Action == events.Payment {
-		if s.begins() {
+		if s.Trial {
 			return "trialing"
 		}
 		return "active"

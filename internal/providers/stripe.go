@@ -136,7 +136,6 @@ func stripeInvoice(e *events.Event, b *values) {
 		return
 	}
 	e.Trial = true
-	withoutNames(e)
 }
 
 var stripeSession = meaning{

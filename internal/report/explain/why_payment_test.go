@@ -47,7 +47,7 @@ func TestWhatAPaymentDid(t *testing.T) {
 			shop,
 			logOf{{ID: "e1", Action: payment, Transaction: "t1", SubscriptionID: "s1", UserID: "u1", Product: "trial", Trial: true}},
 			"e1", "applied",
-			"It claimed payment t1 for user u1. It set the subscription to active. It granted 3 credits.",
+			"It claimed payment t1 for user u1. It set the subscription to trialing. It granted 3 credits.",
 		},
 		"a payment whose body says trialing": {
 			bare,
