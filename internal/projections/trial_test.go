@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
 )
 
 // A fee that is paid when a trial begins does not pay for the plan.
@@ -26,5 +27,37 @@ func TestAFeeAtTheBeginOfATrialDoesNotBuyThePlan(t *testing.T) {
 		s := by(t, Rules{Mode: ModeAny, Catalogue: sold}, [2]string{provider, body})
 		require.Empty(t, grants(s), provider)
 		require.Equal(t, "rejected unknown_product", outcomes(s)["evt_1"], provider)
+	}
+}
+
+// What is paid with a trial is nothing: it grants only the credits that the catalogue has for the trial.
+func TestATrialOfEachProviderGrantsWhatTheCatalogueHasForIt(t *testing.T) {
+	t.Parallel()
+	const creem = `{"id":"e1","eventType":"checkout.completed","created_at":1767225600000,"object":{"product":"plan","metadata":{"user_id":"u1"},
+		"order":{"id":"ord_1","transaction":"tran_1","status":"paid","amount":0},"subscription":{"id":"s1","status":"trialing"}}}`
+	for name, body := range map[string][2]string{
+		"creem":    {"creem", creem},
+		"provider": {"provider", creem},
+		"creem's subscription.paid": {"creem", `{"id":"e1","eventType":"subscription.paid","object":{"id":"s1","status":"trialing","product":"plan",
+			"metadata":{"user_id":"u1"},"last_transaction":{"id":"tran_1","status":"paid","amount":0,"amount_paid":0}}}`},
+		"stripe": {"stripe", `{"id":"e1","type":"invoice.paid","created":1767225600,"data":{"object":{"id":"in_1","status":"paid","amount_paid":0,"subtotal":0,
+			"parent":{"subscription_details":{"subscription":"s1","metadata":{"user_id":"u1"}}},
+			"lines":{"data":[{"amount":0,"quantity":1,"pricing":{"price_details":{"price":"plan"}}}]}}}}`},
+		"paddle": {"paddle", `{"event_id":"e1","event_type":"transaction.completed","data":{"id":"txn_1","origin":"web","subscription_id":"s1",
+			"custom_data":{"user_id":"u1"},"details":{"totals":{"grand_total":"0"}},
+			"items":[{"quantity":1,"price":{"id":"plan","unit_price":{"amount":"900"},"trial_period":{"interval":"month","frequency":1}}}]}}`},
+		"polar": {"polar", `{"type":"order.paid","timestamp":"2026-01-01T00:00:00Z","data":{"id":"order_1","total_amount":0,"product_id":"plan",
+			"customer":{"external_id":"u1"},"subscription_id":"s1","subscription":{"status":"trialing"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for trialCredits, want := range map[string]map[string]int64{"": {}, ", trial_credits: 20": {"u1 subscription": 20}} {
+				sold := catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100" + trialCredits + "}")
+				s := by(t, Rules{Mode: ModeAny, Catalogue: sold}, body)
+				require.Equal(t, want, leftOf(s))
+				subscription, _ := s.Subscriptions.Get("s1")
+				require.Equal(t, events.Trialing, subscription.Status)
+			}
+		})
 	}
 }

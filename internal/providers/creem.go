@@ -8,6 +8,9 @@ import (
 
 // specification is the provider of payfold's specification. Its bodies are those of Creem. A body may also be plain:
 // object.provider_payment_id, and the rest in object.metadata.
+//
+// Creem writes 0 as what was paid both if a trial begins and if the money is still on its way. So 0 means a trial only
+// beside a subscription that is in one (see soldOrPaid).
 var specification = &Provider{
 	name:    "provider",
 	schemes: []scheme{hexOfBody("Provider-Signature").repeated()},
@@ -55,17 +58,17 @@ var specification = &Provider{
 	reversed: map[string]events.ReversalStatus{"failed": events.Failed, "canceled": events.Failed},
 
 	events: map[string]meaning{
-		"checkout.completed":            {action: events.Payment, decide: soldWithoutPayment},
-		"subscription.paid":             ofSubscription(events.Payment, ""),
-		"subscription.active":           ofSubscription(events.Subscription, events.Active),
-		"subscription.trialing":         ofSubscription(events.Subscription, events.Trialing),
-		"subscription.update":           ofSubscription(events.Subscription, ""),
-		"subscription.canceled":         ofSubscription(events.Subscription, events.Canceled),
-		"subscription.scheduled_cancel": ofSubscription(events.Subscription, events.ScheduledCancel),
-		"subscription.past_due":         ofSubscription(events.Subscription, events.PastDue),
-		"subscription.paused":           ofSubscription(events.Subscription, events.Paused),
-		"subscription.unpaid":           ofSubscription(events.Subscription, events.Unpaid),
-		"subscription.expired":          ofSubscription(events.Subscription, events.Expired),
+		"checkout.completed":            specificationCheckout,
+		"subscription.paid":             specificationRenewal,
+		"subscription.active":           ofSubscription(events.Active),
+		"subscription.trialing":         ofSubscription(events.Trialing),
+		"subscription.update":           ofSubscription(""),
+		"subscription.canceled":         ofSubscription(events.Canceled),
+		"subscription.scheduled_cancel": ofSubscription(events.ScheduledCancel),
+		"subscription.past_due":         ofSubscription(events.PastDue),
+		"subscription.paused":           ofSubscription(events.Paused),
+		"subscription.unpaid":           ofSubscription(events.Unpaid),
+		"subscription.expired":          ofSubscription(events.Expired),
 		"refund.created":                {action: events.Reverse, cause: events.Refund, facts: facts{reversal: "object.id"}},
 		"dispute.created":               {action: events.Reverse, cause: events.Chargeback, facts: facts{reversal: "object.id"}},
 	},
@@ -80,27 +83,12 @@ var creem = func() *Provider {
 	p.facts = p.facts.with(facts{customer: p.facts[customer] + " object.customer_id"}) // of an event about credits
 
 	p.events = maps.Clone(p.events)
-	paidFor := facts{paid: "object.order.status object.last_transaction.status object.transaction.status"}
-	p.events["checkout.completed"] = meaning{
-		action: events.Payment, decide: soldByCreem, facts: paidFor.with(facts{status: "object.subscription.status"}),
-	}
-	renewal := p.events["subscription.paid"]
-	renewal.facts = renewal.facts.with(paidFor)
-	p.events["subscription.paid"] = renewal
 	// Nothing says how a dispute ends.
 	dispute := p.events["dispute.created"]
 	dispute.reversal = events.Succeeded
 	p.events["dispute.created"] = dispute
 	return &p
 }()
-
-// soldByCreem is soldWithoutPayment, with the status of the subscription: it can be in a trial.
-func soldByCreem(e *events.Event, b *values) {
-	soldWithoutPayment(e, b)
-	if said := b.word(status); e.Action == events.Checkout && (said != "" || e.Unpaid) {
-		e.Status = said
-	}
-}
 
 // creemSum is where an order or a transaction says what was paid. Creem writes 0 into the checkout of a recurring
 // payment, where the whole amount is still due.
@@ -111,25 +99,45 @@ func creemSum(at string, ofTransaction bool) sum {
 	}
 }
 
-// ofSubscription is an event whose object is a subscription. If one about the status names no payment, it refers to
+// ofSubscription is an event about the status of the subscription that is its object. If it names no payment, it refers to
 // none, whatever its metadata says.
-func ofSubscription(action events.Action, status string) meaning {
-	m := meaning{action: action, status: status, recurring: true, facts: facts{
-		subscription: specificationSubscription,
+func ofSubscription(status string) meaning {
+	return meaning{action: events.Subscription, status: status, recurring: true, facts: facts{
+		subscription: specificationSubscription, writtenName: "",
 	}}
-	if action == events.Subscription {
-		m.facts[writtenName] = ""
-	}
-	return m
 }
 
 const specificationSubscription = "object.subscription_id object.subscription.id object.subscription object.id " +
 	"object.transaction.subscription.id object.transaction.subscription"
 
-// soldWithoutPayment is the rule of a checkout that starts a subscription and names no transaction: the
-// subscription.paid that follows names the transaction.
-func soldWithoutPayment(e *events.Event, _ *values) {
+// specificationPaid says whether money has arrived, and how much.
+var specificationPaid = facts{
+	paid: "object.order.status object.last_transaction.status object.transaction.status",
+	due:  "object.last_transaction.amount_paid object.order.amount_paid object.last_transaction.amount object.order.amount",
+}
+
+var specificationCheckout = meaning{
+	action: events.Payment, decide: soldOrPaid, facts: specificationPaid.with(facts{status: "object.subscription.status"}),
+}
+
+var specificationRenewal = meaning{
+	action: events.Payment, recurring: true, decide: onlyInTrial,
+	facts: specificationPaid.with(facts{subscription: specificationSubscription}),
+}
+
+// soldOrPaid is the rule of a checkout. One that starts a subscription and names no transaction sells it: the
+// subscription.paid that follows names the transaction. The subscription can be in a trial.
+func soldOrPaid(e *events.Event, b *values) {
 	if e.SubscriptionID != "" && e.Transaction == "" {
-		e.Action, e.Status = events.Checkout, events.Active
+		e.Action = events.Checkout
+		if e.Status = b.word(status); e.Status == "" && !e.Unpaid {
+			e.Status = events.Active
+		}
 	}
+	onlyInTrial(e, b)
+}
+
+// onlyInTrial: a payment of 0 begins a trial only if its subscription is in one.
+func onlyInTrial(e *events.Event, _ *values) {
+	e.Trial = e.Trial && e.Action == events.Payment && e.Status == events.Trialing
 }

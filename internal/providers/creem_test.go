@@ -138,13 +138,43 @@ func TestCreemCheckoutOfASubscriptionHasItsStatus(t *testing.T) {
 		`"subscription":{"id":"sub_1"}` + pending:                       {events.Checkout, ""},
 		`"subscription":{"id":"sub_1","status":"incomplete"}` + pending: {events.Checkout, events.Incomplete},
 		`"subscription":{"id":"sub_1","status":"active"}` + paid:        {events.Payment, ""},
+		`"subscription":{"id":"sub_1","status":"canceled"}` + paid:      {events.Payment, ""},
+		`"subscription":{"id":"sub_1","status":"trialing"}` + paid:      {events.Payment, events.Trialing},
+		`"subscription":{"id":"sub_1","status":"incomplete"}` + paid:    {events.Payment, events.Incomplete},
+		`"subscription":{"id":"sub_1","status":"past_due"}` + paid:      {events.Payment, events.PastDue},
 		`"status":"completed"` + paid:                                   {events.Payment, ""},
 		`"status":"completed","order":"ord_1"`:                          {events.Payment, ""},
 	} {
-		event := creemEvent(t, "checkout.completed", object)
-		require.Equal(t, want.action, event.Action, object)
-		require.Equal(t, want.status, event.Status, object)
+		for _, p := range []*Provider{creem, specification} {
+			event, err := p.Parse([]byte(`{"id":"evt_1","eventType":"checkout.completed","object":{`+object+`}}`), "")
+			require.NoError(t, err)
+			require.Equal(t, want.action, event.Action, object)
+			require.Equal(t, want.status, event.Status, object)
+		}
 	}
+}
+
+// A checkout can name the payment of 0 with which a trial begins. Of other payments 0 can be what is paid so far.
+func TestCreemTrialIsAPaymentOfNothingInATrial(t *testing.T) {
+	t.Parallel()
+	for object, trial := range map[string]bool{
+		`"subscription":{"id":"s","status":"trialing"},"order":{"id":"o","transaction":"t","amount":0}`:                                  true,
+		`"subscription":{"id":"s","status":"trialing"},"order":{"id":"o","transaction":"t","amount":900,"amount_paid":0}`:                true,
+		`"subscription":{"id":"s","status":"trialing"},"order":{"id":"o","transaction":"t","amount":900,"amount_paid":500}`:              false,
+		`"subscription":{"id":"s","status":"trialing"},"order":{"id":"o","transaction":"t"}`:                                             false,
+		`"subscription":{"id":"s","status":"trialing"},"order":{"id":"o","amount_paid":0}`:                                               false,
+		`"subscription":{"id":"s","status":"active"},"order":{"id":"o","transaction":"t","amount":900,"amount_paid":0,"amount_due":900}`: false,
+		`"subscription":{"id":"s","status":"active"},"order":{"id":"o","transaction":"t","amount":0}`:                                    false,
+		`"status":"trialing","order":{"id":"o","transaction":"t","amount":0}`:                                                            false,
+	} {
+		for _, p := range []*Provider{creem, specification} {
+			event, err := p.Parse([]byte(`{"id":"evt_1","eventType":"checkout.completed","object":{`+object+`}}`), "")
+			require.NoError(t, err)
+			require.Equal(t, trial, event.Trial, object)
+		}
+	}
+	require.True(t, creemEvent(t, "subscription.paid", `"id":"s","status":"trialing","last_transaction":{"id":"t","amount_paid":0}`).Trial)
+	require.False(t, creemEvent(t, "subscription.paid", `"id":"s","status":"active","last_transaction":{"id":"t","amount_paid":0}`).Trial)
 }
 
 func TestCreemReversalStatus(t *testing.T) {

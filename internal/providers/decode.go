@@ -188,8 +188,11 @@ func (p *Provider) event(v *values, id string) {
 	e.Mode = v.mode(m)
 	e.Unpaid = p.isUnpaid(text(paid))
 	e.Trial = v.isTrial(m)
-	if m.action == events.Subscription || m.action == events.Checkout {
+	switch m.action {
+	case events.Subscription, events.Checkout:
 		e.Status = p.status(v, m, text(status))
+	case events.Payment:
+		e.Status = beside(p.status(v, m, text(status)))
 	}
 	if m.action == events.Reverse {
 		e.Reversal = p.reversalOf(v, texts.of(reversalID), texts.of(reversalWord), texts.of(v.text(m.facts[cause])))
@@ -246,6 +249,16 @@ func (v *values) mode(m *compiled) events.Mode {
 		return events.Live
 	case s.isText(), s.kind == 'f', isTest.kind == 't':
 		return events.Test
+	}
+	return ""
+}
+
+// beside returns the status that a payment leaves its subscription. A payment makes a subscription active, unless the
+// body says that it has not begun, or that something else is not paid.
+func beside(status string) string {
+	switch status {
+	case events.Trialing, events.Incomplete, events.PastDue:
+		return status
 	}
 	return ""
 }
