@@ -21,10 +21,19 @@ type related struct {
 	Subscriptions map[string]projections.SubscriptionState // by id
 	Reversals     map[string]projections.Reversal          // by the id of their event
 	Decides       map[string]projections.Reversal          // the event that decides the status of the same reversal, by event id
-	Wrote         map[string]int64                         // sum of an event's ledger lines without corrections, by event id
+	Wrote         map[string]wrote                         // an event's ledger lines without corrections, by event id
 	Corrected     map[string]correction                    // by event id
 	Undone        map[string]correction                    // what corrections did to the grants that the event wrote or reversed, by event id
 	Waited        map[string][]string                      // payments that waited for the user whom the event names, by event id
+	Periods       map[paidPeriod][]projections.Payment     // those that grant, by the provider's time
+}
+
+// wrote sums an event's ledger lines. Those of one payment are added up first.
+type wrote struct{ Granted, TookBack int64 }
+
+func (w *wrote) add(sum int64) {
+	w.Granted += max(sum, 0)
+	w.TookBack -= min(sum, 0)
 }
 
 // correction sums an event's ledger lines of entry correction.
@@ -33,8 +42,9 @@ type correction struct{ Undone, GivenBack int64 }
 func newRelated() related {
 	return related{
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
-		Reversals: map[string]projections.Reversal{}, Decides: map[string]projections.Reversal{}, Wrote: map[string]int64{},
+		Reversals: map[string]projections.Reversal{}, Decides: map[string]projections.Reversal{}, Wrote: map[string]wrote{},
 		Corrected: map[string]correction{}, Undone: map[string]correction{}, Waited: map[string][]string{},
+		Periods: map[paidPeriod][]projections.Payment{},
 	}
 }
 
@@ -59,6 +69,9 @@ func readRelated(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEve
 	}
 	for _, state := range states {
 		out.Subscriptions[state.SubscriptionID] = state
+	}
+	if err := out.readPeriods(ctx, tx, found); err != nil {
+		return out, err
 	}
 	if err := out.readReversals(ctx, tx, list); err != nil {
 		return out, err
@@ -179,10 +192,10 @@ func waitedFor(p projections.Payment, seq int64) bool {
 func (r related) readSums(ctx context.Context, tx pgx.Tx, ids []string) error {
 	rows, _ := tx.Query(ctx, ledgerSums, ids) // ForEachRow returns its error
 	var id string
-	var wrote int64
+	var lines wrote
 	var sums, undone correction
-	_, err := pgx.ForEachRow(rows, []any{&id, &wrote, &sums.Undone, &sums.GivenBack, &undone.Undone, &undone.GivenBack}, func() error {
-		r.Wrote[id], r.Corrected[id], r.Undone[id] = wrote, sums, undone
+	_, err := pgx.ForEachRow(rows, []any{&id, &lines.Granted, &lines.TookBack, &sums.Undone, &sums.GivenBack, &undone.Undone, &undone.GivenBack}, func() error {
+		r.Wrote[id], r.Corrected[id], r.Undone[id] = lines, sums, undone
 		return nil
 	})
 	if err != nil {

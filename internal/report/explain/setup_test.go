@@ -52,6 +52,7 @@ func relatedOf(s *projections.State) related {
 	payments := slices.DeleteFunc(s.Payments.Inserted(), func(p projections.Payment) bool { return p.TransactionID == "" && p.OrderID == "" })
 	slices.SortFunc(payments, func(a, b projections.Payment) int { return cmp.Compare(a.StreamSeq, b.StreamSeq) })
 	out.addPayments(payments)
+	out.addPeriods(payments)
 	for _, one := range s.Subscriptions.Inserted() {
 		out.Subscriptions[one.SubscriptionID] = one
 	}
@@ -72,12 +73,12 @@ func (r related) addSums(event string, lines []projections.LedgerLine) {
 		granted bool
 	}
 	var sums, undone correction
-	grants := map[grant]bool{}
+	ofPayments, grants := map[string]int64{}, map[grant]bool{}
 	for _, l := range lines {
 		switch {
 		case l.EventID != event:
 		case l.Entry != "correction":
-			r.Wrote[event] += l.Delta
+			ofPayments[l.ProviderPaymentID] += l.Delta
 			if l.ReversesLine == nil {
 				grants[grant{l.ProviderPaymentID, l.Line, true}] = true
 			} else {
@@ -89,6 +90,11 @@ func (r related) addSums(event string, lines []projections.LedgerLine) {
 			sums.GivenBack += l.Delta
 		}
 	}
+	var own wrote
+	for _, sum := range ofPayments {
+		own.add(sum)
+	}
+	r.Wrote[event] = own
 	for _, l := range lines {
 		if l.Entry != "correction" {
 			continue

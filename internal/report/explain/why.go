@@ -58,14 +58,18 @@ func NoteMeaning(note string) string {
 
 // granted sums up an event's ledger lines in sentences.
 func (y story) granted() (text string) {
-	undone := y.rows.Undone[y.event.EventID]
-	switch sum := y.rows.Wrote[y.event.EventID]; {
-	case sum > 0 && undone.Undone > 0:
-		text = fmt.Sprintf(" It granted %s. Of these, corrections took back %d.", page.Count(sum, "credit"), undone.Undone)
-	case sum > 0:
-		text = fmt.Sprintf(" It granted %s.", page.Count(sum, "credit"))
-	case sum < 0:
-		text = fmt.Sprintf(" It took back %s.", page.Count(-sum, "credit"))
+	undone, sums := y.rows.Undone[y.event.EventID], y.rows.Wrote[y.event.EventID]
+	if sums.TookBack > 0 {
+		text = fmt.Sprintf(" It took back %s.", page.Count(sums.TookBack, "credit"))
+	}
+	switch {
+	case sums.Granted > 0 && sums.TookBack > 0:
+		text += fmt.Sprintf(" The other payments of its period grant %s more, because a payment that is wholly taken back does not count.",
+			page.Count(sums.Granted, "credit"))
+	case sums.Granted > 0 && undone.Undone > 0:
+		text = fmt.Sprintf(" It granted %s. Of these, corrections took back %d.", page.Count(sums.Granted, "credit"), undone.Undone)
+	case sums.Granted > 0:
+		text = fmt.Sprintf(" It granted %s.", page.Count(sums.Granted, "credit"))
 	}
 	if n := undone.GivenBack; n > 0 {
 		text += fmt.Sprintf(" Of what reversals of the payment took back, corrections gave back %s.", page.Count(n, "credit"))

@@ -21,7 +21,7 @@ func (y story) ignored() string {
 	case e.Reason == string(projections.NotPaid):
 		text = "The provider says that the money has not arrived, so the event grants nothing. An event that says that the same payment is paid will count."
 	case y.isPayment():
-		text = "Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named."
+		text = "Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named." + y.status()
 	case e.IsClaim():
 		text = "It says what is sold, but names no subscription. The payment is another event."
 	case e.Action == string(events.Subscription):

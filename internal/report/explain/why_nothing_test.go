@@ -41,7 +41,7 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 			shop,
 			logOf{{ID: "e1", Action: payment, Transaction: "t1", SubscriptionID: "s1", UserID: "u1", Product: "month", Trial: true}},
 			"e1", "ignored",
-			"Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named.",
+			"Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named. It set the subscription to trialing.",
 		},
 
 		"invalid text": {

@@ -25,11 +25,23 @@ func (y story) claimed() string {
 	case y.paid.User != "":
 		return fmt.Sprintf("It names user %s. By the provider's time %s was first, and names user %s: payment %s is of that user.",
 			page.Name(y.paid.User), nameAndTime(by), page.Name(p.UserID), name)
+	case by.Seq > y.event.StreamSeq && y.ofSubscription(by) != "":
+		return fmt.Sprintf("It says that payment %s arrived. Its subscription is of user %s, but %s (seq %d), an event of this payment, names user %s.",
+			name, page.Name(y.ofSubscription(by)), page.Name(by.EventID), by.Seq, page.Name(p.UserID)) + y.gave()
 	case by.Seq > y.event.StreamSeq:
 		return fmt.Sprintf("It says that payment %s arrived. Its user was not known until %s (seq %d) named user %s.",
 			name, page.Name(by.EventID), by.Seq, page.Name(p.UserID)) + y.gave()
 	}
 	return fmt.Sprintf("It claimed payment %s for user %s, whom %s names.", name, page.Name(p.UserID), page.Name(by.EventID)) + y.gave()
+}
+
+// ofSubscription returns another user than the one whom the event names, of whom the subscription of the payment is; empty
+// if there is none.
+func (y story) ofSubscription(by *projections.Fact) string {
+	if of := y.rows.Subscriptions[y.payment.SubscriptionID]; of.UserID != by.User {
+		return of.UserID
+	}
+	return ""
 }
 
 // gave says what a claimed payment gives, apart from credits.
@@ -40,7 +52,7 @@ func (y story) gave() string {
 	}
 	switch p.Kind {
 	case projections.KindSubscription:
-		return other + y.status()
+		return other + y.status() + y.besideOthers()
 	case projections.KindPro:
 		return other + y.licence()
 	case "none":
@@ -71,7 +83,7 @@ func (y story) again() string {
 			text = fmt.Sprintf("The same payment again: %s (seq %d) said before that it arrived", page.Name(f.EventID), f.Seq)
 		}
 	}
-	if y.rows.Wrote[y.event.EventID] == 0 {
+	if y.rows.Wrote[y.event.EventID].Granted == 0 {
 		text += ", so it grants nothing again"
 	}
 	text += ". What it says of the payment counts, too."

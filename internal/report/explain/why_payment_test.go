@@ -2,6 +2,8 @@ package explain
 
 import (
 	"testing"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 func TestWhatAPaymentDid(t *testing.T) {
@@ -133,6 +135,39 @@ func TestWhatAPaymentDid(t *testing.T) {
 			logOf{with(paid, func(e *event) { e.Units = unreadable })},
 			"e1", "applied units_unreadable",
 			"It claimed payment t1 for user u1. It granted 20 credits. The number of units could not be read; it counts as one unit.",
+		},
+		"a payment whose period has granted as much": {
+			shop,
+			logOf{ofPeriod("e1", "t1", "month", 5), ofPeriod("e2", "t2", "month", 2)},
+			"e2", "applied",
+			"It claimed payment t2 for user u1. It set the subscription to active. One period grants as much as its largest payment. Before this one the period had the credits of t1, so this one grants nothing.",
+		},
+		"a payment whose period has granted a part": {
+			shop,
+			logOf{ofPeriod("e1", "t1", "month", 2), ofPeriod("e2", "t2", "month", 3), ofPeriod("e3", "t3", "month", 5)},
+			"e3", "applied",
+			"It claimed payment t3 for user u1. It set the subscription to active. One period grants as much as its largest payment. Before this one the period had the credits of t1, t2, so this one grants only the rest. It granted 20 credits.",
+		},
+		"the first payment of a period": {
+			shop,
+			logOf{ofPeriod("e1", "t1", "month", 5), ofPeriod("e2", "t2", "month", 2)},
+			"e1", "applied",
+			"It claimed payment t1 for user u1. It says that the subscription is active, and so does e2 (2026-01-02 10:02:00Z). It granted 50 credits.",
+		},
+		"a payment of a period whose first payment was taken back": {
+			shop,
+			logOf{ofPeriod("e1", "t1", "month", 5), refund("e2", "t1", events.Reversal{}), ofPeriod("e3", "t3", "month", 2)},
+			"e3", "applied",
+			"It claimed payment t3 for user u1. It set the subscription to active. It granted 20 credits.",
+		},
+		"a payment of another user than its subscription": {
+			bare,
+			logOf{
+				nobodys, {ID: "e2", Action: checkout, SubscriptionID: "s1", UserID: "u1"},
+				with(monthly, func(e *event) { e.ID, e.UserID = "e3", "u2" }),
+			},
+			"e1", "applied",
+			"It says that payment t1 arrived. Its subscription is of user u1, but e3 (seq 3), an event of this payment, names user u2. It says that the subscription is active, and so does e3 (2026-01-02 10:03:00Z). It granted 5 credits. Of these, corrections took back 5.",
 		},
 		"a payment before a newer cancellation": {
 			bare,

@@ -19,7 +19,10 @@ func (y story) reversed() string {
 		}
 	}
 	lines := y.granted()
-	switch {
+	switch decides := y.rows.Decides[r.EventID]; {
+	case r.Status == string(events.Succeeded) && decides.EventID != "" && decides.Status != r.Status:
+		return text + lines + fmt.Sprintf(" By the provider's time %s (%s) is newer, and says %s: so it takes nothing back now.",
+			page.Name(decides.EventID), at(decides.OccurredAt), page.Name(decides.Status))
 	case lines != "":
 		return text + lines + y.withoutLicence()
 	case r.Status != string(events.Succeeded):

@@ -119,7 +119,24 @@ func TestWhatAReversalDid(t *testing.T) {
 				refund("e3", "t1", events.Reversal{ID: "r1", Status: events.Failed, Amount: number(500)}),
 			},
 			"e2", "applied",
-			"The refund takes back 500. It took back 10 credits. Of what reversals of the payment took back, corrections gave back 10 credits.",
+			"The refund takes back 500. It took back 10 credits. Of what reversals of the payment took back, corrections gave back 10 credits. By the provider's time e3 (2026-01-02 10:03:00Z) is newer, and says failed: so it takes nothing back now.",
+		},
+		"the refund of a licence that failed later": {
+			bare,
+			logOf{
+				key, refund("e2", "t1", events.Reversal{ID: "r1"}),
+				refund("e3", "t1", events.Reversal{ID: "r1", Status: events.Failed}),
+			},
+			"e2", "applied",
+			"The refund is of the whole payment. By the provider's time e3 (2026-01-02 10:03:00Z) is newer, and says failed: so it takes nothing back now.",
+		},
+		"a refund of the first payment of a period": {
+			shop,
+			logOf{
+				ofPeriod("e1", "t1", "month", 1), ofPeriod("e2", "t2", "month", 3), refund("e3", "t1", events.Reversal{}),
+			},
+			"e3", "applied",
+			"The refund is of the whole payment. It took back 10 credits. The other payments of its period grant 10 credits more, because a payment that is wholly taken back does not count.",
 		},
 		"a success that is older than the failure": {
 			bare,

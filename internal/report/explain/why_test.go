@@ -54,6 +54,14 @@ var (
 	canceled = event{ID: "e2", Action: lifecycle, SubscriptionID: "s1", Status: "canceled", OccurredAt: minute(50)}
 )
 
+// ofPeriod is a payment of so many units of a product, for the period that all of them pay for.
+func ofPeriod(id, transaction, product string, units int64) event {
+	return event{
+		ID: id, Action: payment, Transaction: transaction, SubscriptionID: "s1", UserID: "u1", Product: product, Units: number(units),
+		PeriodStart: minute(0), PeriodEnd: minute(90),
+	}
+}
+
 func with(e event, change func(*event)) event {
 	change(&e)
 	return e

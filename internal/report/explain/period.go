@@ -1,0 +1,94 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// paidPeriod is one period of one subscription of a user.
+type paidPeriod struct {
+	subscription, user string
+	end                int64 // in microseconds since 1970
+}
+
+// periodOf returns the period that the payment pays; the zero value if that is not known, or if the payment does not count
+// in it.
+func periodOf(p projections.Payment) paidPeriod {
+	if p.SubscriptionID == "" || p.PeriodEnd.IsZero() || p.UserID == "" || p.Kind != projections.KindSubscription || !p.ReversedAt.IsZero() {
+		return paidPeriod{}
+	}
+	return paidPeriod{p.SubscriptionID, p.UserID, p.PeriodEnd.UnixMicro()}
+}
+
+// maxOfPeriod bounds the payments of one period that are read: the first ones.
+const maxOfPeriod = 20
+
+// readPeriods reads the payments that grant in the periods of these payments.
+func (r related) readPeriods(ctx context.Context, tx pgx.Tx, payments []projections.Payment) error {
+	var subscriptions, users []string
+	var ends []time.Time
+	seen := map[paidPeriod]bool{{}: true}
+	for _, p := range payments {
+		if of := periodOf(p); !seen[of] {
+			seen[of] = true
+			subscriptions, users, ends = append(subscriptions, of.subscription), append(users, of.user), append(ends, p.PeriodEnd)
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	found, err := tables.Payments.Rows(ctx, tx, `where provider_payment_id in (
+		select p.provider_payment_id from unnest($1::text[], $2::text[], $3::timestamptz[]) as of(subscription, customer, ends)
+		cross join lateral (
+			select provider_payment_id from payment_facts
+			where subscription_id = of.subscription and period_end = of.ends and user_id = of.customer and credits is not null
+			order by occurred_at limit $4
+		) p
+	)`, subscriptions, users, ends, maxOfPeriod)
+	r.addPeriods(found)
+	return err
+}
+
+// addPeriods adds those of the payments that grant in a period.
+func (r related) addPeriods(payments []projections.Payment) {
+	for _, p := range payments {
+		if of := periodOf(p); of != (paidPeriod{}) && p.Credits != nil {
+			r.Periods[of] = append(r.Periods[of], p)
+		}
+	}
+	for _, all := range r.Periods {
+		slices.SortFunc(all, inPeriod)
+	}
+}
+
+// inPeriod orders the payments of a period as the rules do: each grants what it adds to the earlier ones.
+func inPeriod(a, b projections.Payment) int {
+	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), strings.Compare(a.EventID, b.EventID))
+}
+
+// besideOthers says that the payment grants less than it would alone, because earlier payments of its period grant.
+func (y story) besideOthers() string {
+	var earlier []string
+	for _, p := range y.rows.Periods[periodOf(y.payment)] {
+		if inPeriod(p, y.payment) < 0 {
+			earlier = append(earlier, page.Name(p.ProviderPaymentID))
+		}
+	}
+	switch names := strings.Join(earlier, ", "); {
+	case len(earlier) == 0:
+		return ""
+	case y.payment.Credits == nil:
+		return " One period grants as much as its largest payment. Before this one the period had the credits of " + names + ", so this one grants nothing."
+	default:
+		return " One period grants as much as its largest payment. Before this one the period had the credits of " + names + ", so this one grants only the rest."
+	}
+}
