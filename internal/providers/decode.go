@@ -155,7 +155,7 @@ func (p *Provider) event(v *values, id string) {
 	}
 	transaction, order := v.text(m.facts[transaction]), v.text(m.facts[order])
 	if transaction.kind == 0 && order.kind == 0 {
-		transaction = v.text(m.facts[writtenName])
+		transaction = v.written(m.facts[writtenName])
 	}
 	user, subscription := written(user), v.text(m.facts[subscription])
 	reversalID, reversalWord := v.text(m.facts[reversal]), v.text(m.facts[reversalStatus])

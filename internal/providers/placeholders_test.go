@@ -16,6 +16,7 @@ func TestAPlaceholderIsNoValue(t *testing.T) {
 	facts := map[fact]func(events.Event) string{
 		user: func(e events.Event) string { return e.UserID }, github: func(e events.Event) string { return e.GitHubUser },
 		kind: func(e events.Event) string { return e.Kind }, productKey: func(e events.Event) string { return e.ProductKey },
+		writtenName: func(e events.Event) string { return e.Transaction },
 	}
 	texts := []string{
 		"undefined", "null", "NaN", "None", "nil", "<nil>", "[object Object]", "UNDEFINED", " null ",
