@@ -288,3 +288,17 @@ func monthsOf(s *State) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// The kind in the metadata is that of the shop's other products.
+func TestAProductThatGrantsNothingMayBeCalledAnyKind(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  donation: {kind: none}\n  tool: {kind: pro}")}
+	for _, kind := range []string{"", "one_time", "pro", "subscription", "none", "gift"} {
+		s := foldInto(t, NewState(), rules, checkout("e1", `"provider_payment_id":"t1","product":"donation","metadata":{"user_id":"u1","product_key":"tool","kind":"`+kind+`"}`))
+		require.Equal(t, map[string]string{"e1": "applied"}, outcomes(s), kind)
+		p, _ := s.Payments.Get("t1")
+		require.Equal(t, []string{"none", "donation", "u1"}, []string{p.Kind, p.ProductKey, p.UserID}, kind)
+		require.Equal(t, "none", recorded(t, s, "e1").Kind, kind)
+		require.Empty(t, s.Licenses.Inserted(), kind)
+	}
+}

@@ -101,7 +101,7 @@ func (m *naive) read(e events.Event) said {
 			each = s.offer.TrialCredits
 		}
 		s.credits = each * unitsOf(e, s.product)
-		s.unusable = e.Kind != "" && e.Kind != s.offer.Kind && e.Action != events.Subscription || // kind_mismatch
+		s.unusable = e.Kind != "" && e.Kind != s.offer.Kind && s.offer.Kind != "none" && e.Action != events.Subscription || // kind_mismatch
 			e.Given && (e.Credits.Bad || e.Credits.Value < 1)
 		if e.Action != events.Subscription {
 			s.Kind = s.offer.Kind

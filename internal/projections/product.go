@@ -27,6 +27,9 @@ func (r Rules) findProduct(f *step) {
 	if f.Given && r.Catalogue != nil && f.Credits.Present {
 		f.offer = given(f.Credits.Value)
 	}
+	if f.offeredKind() == catalogue.None {
+		f.Kind = "" // it grants nothing, whatever the metadata calls it
+	}
 }
 
 // given returns the offer of credits that the shop itself grants.
