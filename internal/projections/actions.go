@@ -52,10 +52,12 @@ func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
 	before, unusable := f.payment, r.unusable(f)
 	if unusable != "" || f.PaymentID() == "" {
 		f.kind = cmp.Or(f.Kind, f.offeredKind(), f.kind)
+		f.note = ""
 		r.keepNames(s, f)
 		return Rejected, r.missing(f, &before, unusable)
 	}
 	if r.overflows(s, f) {
+		f.note = ""
 		r.keepNames(s, f)
 		return Rejected, OutOfRange
 	}
@@ -96,7 +98,12 @@ func (r Rules) unusable(f *step) Reason {
 		f.Amount, f.note = events.Number{}, AmountUnreadable
 	}
 	if f.units.Present && (f.units.Bad || f.units.Value < 1) {
-		f.units, f.note = events.Number{}, UnitsUnreadable
+		f.units = events.Number{}
+		if f.note == "" {
+			f.note = UnitsUnreadable
+		} else {
+			f.note = BothUnreadable
+		}
 	}
 	units, credits := max(f.units.Value, 1), f.Credits
 	if r.Catalogue != nil && !f.Given {
@@ -164,6 +171,7 @@ func (r Rules) sell(s *State, f *step) (Outcome, Reason) {
 	state, _ := s.Subscriptions.Get(f.SubscriptionID)
 	f.user, f.kind = cmp.Or(f.UserID, state.UserID), cmp.Or(f.Kind, f.offeredKind(), state.Kind, KindSubscription)
 	if reason := r.unusable(f); reason != "" {
+		f.note = ""
 		r.link(s, f)
 		return Rejected, reason
 	}

@@ -79,10 +79,6 @@ func (r Rules) apply(s *State, f *step) (Outcome, Reason) {
 }
 
 func (s *State) record(f *step, outcome Outcome, reason Reason) {
-	note := f.note
-	if outcome == Rejected {
-		note = ""
-	}
 	s.Events.add(ProcessedEvent{
 		EventID:           f.ID,
 		StreamSeq:         int64(f.Seq),
@@ -95,7 +91,7 @@ func (s *State) record(f *step, outcome Outcome, reason Reason) {
 		ProviderPaymentID: cmp.Or(f.payment.ProviderPaymentID, f.PaymentID()),
 		Outcome:           string(outcome),
 		Reason:            string(reason),
-		Note:              string(note),
+		Note:              string(f.note),
 		OccurredAt:        f.OccurredAt,
 		ReceivedAt:        f.ReceivedAt,
 	})

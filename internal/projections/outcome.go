@@ -40,14 +40,16 @@ var Reasons = []Reason{
 	MissingCredits, OutOfRange, PaymentConflict, Internal,
 }
 
-// Note says what was odd about an event that was not rejected; empty for nearly every event.
+// Note says what was odd about an event whose purchase counts, or will count when another event brings what is missing;
+// empty for nearly every event.
 type Note string
 
 // The notes.
 const (
 	AmountUnreadable Note = "amount_unreadable" // the amount is not a whole number of at least 0; the purchase counts without it
 	UnitsUnreadable  Note = "units_unreadable"  // the number of units is not a whole number of at least 1; it counts as one unit
+	BothUnreadable   Note = "amount_and_units_unreadable"
 )
 
 // Notes lists all notes.
-var Notes = []Note{AmountUnreadable, UnitsUnreadable}
+var Notes = []Note{AmountUnreadable, UnitsUnreadable, BothUnreadable}

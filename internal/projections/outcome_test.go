@@ -65,7 +65,12 @@ func TestAPurchaseCountsWithoutAnAmountThatCannotBeRead(t *testing.T) {
 	require.Empty(t, recorded(t, readable, "e1").Note)
 	rejected := fold(t, checkout("e1", `"amount":-1,"provider_payment_id":"t1","metadata":{"kind":"one_time","credits":200}`))
 	require.Equal(t, map[string]string{"e1": "rejected missing_user"}, outcomes(rejected))
-	require.Empty(t, recorded(t, rejected, "e1").Note, "the reason says more")
+	require.Equal(t, string(AmountUnreadable), recorded(t, rejected, "e1").Note, "when its user is known, the payment counts without an amount")
+	unusable := fold(t, checkout("e1", `"amount":-1,"provider_payment_id":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":0}`))
+	require.Equal(t, map[string]string{"e1": "rejected out_of_range"}, outcomes(unusable))
+	require.Empty(t, recorded(t, unusable, "e1").Note, "nothing of it counts")
+	both := fold(t, checkout("e1", `"amount":-1,"units":"two",`+pack))
+	require.Equal(t, string(BothUnreadable), recorded(t, both, "e1").Note)
 }
 
 // Each body has the fault of its own reason and of all the reasons after it.
