@@ -35,7 +35,7 @@ func TestAnUnusableAmountOfAPurchaseIsKeptAsSuch(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			for _, place := range amountPlaces[p.name] {
-				for _, amount := range []any{"12.10", 12.5, "12,10", "EUR 12", true, map[string]any{}, json.Number("1e30")} {
+				for _, amount := range []any{"12.10", "10.00", 12.5, "12,10", "EUR 12", true, map[string]any{}, json.Number("1e30")} {
 					event := eventOf(t, p, payments[p.name], map[string]any{place: amount})
 					require.Equal(t, events.Number{Present: true, Bad: true}, event.Amount, "%s %v", place, amount)
 					require.Equal(t, []any{events.Payment, false, false}, []any{event.Action, event.Trial, event.Unpaid}, "%s %v",
@@ -96,5 +96,23 @@ func TestAnUnusableNumberOfAnItemLeavesTheOthersAsTheyAre(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// In a text, a decimal point means another unit than the minor one. Zero is the same in each.
+func TestAnAmountWithADecimalPointIsNotInMinorUnits(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]events.Number{
+		`"3.00"`: {Present: true, Bad: true}, `"1e2"`: {Value: 100, Present: true}, `"300"`: {Value: 300, Present: true},
+		`300.0`: {Value: 300, Present: true}, `"0.00"`: {Present: true},
+	} {
+		for _, at := range []string{`"refund_amount":`, `"transaction":{"id":"t","refunded_amount":`, `"transaction":{"id":"t","amount_paid":`} {
+			object := at + text
+			if strings.Contains(at, "{") {
+				object += "}"
+			}
+			event := creemEvent(t, "refund.created", `"id":"r",`+object)
+			require.Contains(t, []events.Number{event.Reversal.Amount, event.Reversal.Total, event.Reversal.Paid}, want, object)
+		}
 	}
 }

@@ -280,7 +280,7 @@ func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal
 	m := v.of
 	r := events.Reversal{
 		ID: id, Cause: m.cause, Status: m.reversal,
-		Amount: v.number(m.facts[reversalAmount]), Total: v.number(m.facts[reversalTotal]), Paid: v.number(m.facts[reversalPaid]),
+		Amount: v.money(m.facts[reversalAmount]), Total: v.money(m.facts[reversalTotal]), Paid: v.money(m.facts[reversalPaid]),
 		Credits: v.number(m.facts[reversalCredits]),
 	}
 	if r.Cause == "" {

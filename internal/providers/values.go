@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
@@ -188,6 +189,15 @@ func (v *values) number(places []place) events.Number {
 	return events.Number{}
 }
 
+// money returns a number of minor units. A text with a decimal point is in another unit: "10.00" is not 10 cents.
+func (v *values) money(places []place) events.Number {
+	n := v.number(places)
+	if s := v.any(places); n.Value != 0 && s.kind == '"' && bytes.IndexByte(s.text, '.') >= 0 {
+		return events.Number{Present: true, Bad: true}
+	}
+	return n
+}
+
 func (v *values) moment(places []place) time.Time {
 	for i := range places {
 		s := v.at(&places[i])
@@ -212,7 +222,7 @@ func (v *values) newest(places []place) (newest time.Time) {
 func (v *values) amount(sums []compiledSum) (amount events.Number, currency scalar, ofTransaction bool) {
 	for i := range sums {
 		s := &sums[i]
-		if amount = v.number(s.amount); amount.Present && !v.isDue(s, amount) {
+		if amount = v.money(s.amount); amount.Present && !v.isDue(s, amount) {
 			return amount, v.text(s.currency), s.ofTransaction
 		}
 	}
