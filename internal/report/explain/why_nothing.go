@@ -24,6 +24,8 @@ func (y story) ignored() string {
 		text = "Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named." + y.status()
 	case e.IsClaim():
 		text = "It says what is sold, but names no subscription. The payment is another event."
+	case e.Action == string(events.Subscription) && y.subscription.EventID == e.EventID && hasEnded(y.subscription.Status):
+		return y.lifecycle() + y.granted()
 	case e.Action == string(events.Subscription):
 		text = fmt.Sprintf("It is about the status of a subscription, but what was sold is %s, which this event does not change.", kindWords(e.Kind))
 	}

@@ -25,9 +25,9 @@ func (y story) claimed() string {
 	case y.paid.User != "":
 		return fmt.Sprintf("It names user %s. By the provider's time %s was first, and names user %s: payment %s is of that user.",
 			page.Name(y.paid.User), nameAndTime(by), page.Name(p.UserID), name)
-	case by.Seq > y.event.StreamSeq && y.ofSubscription(by) != "":
-		return fmt.Sprintf("It says that payment %s arrived. Its subscription is of user %s, but %s (seq %d), an event of this payment, names user %s.",
-			name, page.Name(y.ofSubscription(by)), page.Name(by.EventID), by.Seq, page.Name(p.UserID)) + y.gave()
+	case by.Seq > y.event.StreamSeq && y.userBefore(by) != "":
+		return fmt.Sprintf("It says that payment %s arrived. Until %s (seq %d) named user %s, it was for user %s.",
+			name, page.Name(by.EventID), by.Seq, page.Name(p.UserID), page.Name(y.userBefore(by))) + y.gave()
 	case by.Seq > y.event.StreamSeq:
 		return fmt.Sprintf("It says that payment %s arrived. Its user was not known until %s (seq %d) named user %s.",
 			name, page.Name(by.EventID), by.Seq, page.Name(p.UserID)) + y.gave()
@@ -35,13 +35,15 @@ func (y story) claimed() string {
 	return fmt.Sprintf("It claimed payment %s for user %s, whom %s names.", name, page.Name(p.UserID), page.Name(by.EventID)) + y.gave()
 }
 
-// ofSubscription returns another user than the one whom the event names, of whom the subscription of the payment is; empty
-// if there is none.
-func (y story) ofSubscription(by *projections.Fact) string {
-	if of := y.rows.Subscriptions[y.payment.SubscriptionID]; of.UserID != by.User {
-		return of.UserID
+// userBefore returns another user whom events of the subscription named before that one arrived; empty if there is none.
+func (y story) userBefore(by *projections.Fact) string {
+	other := find(y.rows.Subscriptions[y.payment.SubscriptionID].Facts, func(f *projections.Fact) bool {
+		return f.User != "" && f.User != by.User && f.Seq < by.Seq
+	})
+	if other == nil {
+		return ""
 	}
-	return ""
+	return other.User
 }
 
 // gave says what a claimed payment gives, apart from credits.

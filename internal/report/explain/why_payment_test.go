@@ -167,7 +167,16 @@ func TestWhatAPaymentDid(t *testing.T) {
 				with(monthly, func(e *event) { e.ID, e.UserID = "e3", "u2" }),
 			},
 			"e1", "applied",
-			"It says that payment t1 arrived. Its subscription is of user u1, but e3 (seq 3), an event of this payment, names user u2. It says that the subscription is active, and so does e3 (2026-01-02 10:03:00Z). It granted 5 credits. Of these, corrections took back 5.",
+			"It says that payment t1 arrived. Until e3 (seq 3) named user u2, it was for user u1. It says that the subscription is active, and so does e3 (2026-01-02 10:03:00Z). It granted 5 credits. Of these, corrections took back 5.",
+		},
+		"a payment whose subscription an older event says is of another user": {
+			bare,
+			logOf{
+				nobodys, {ID: "e2", Action: checkout, SubscriptionID: "s1", UserID: "u1"},
+				{ID: "e3", Action: checkout, SubscriptionID: "s1", UserID: "u2", OccurredAt: minute(0)},
+			},
+			"e1", "applied",
+			"It says that payment t1 arrived. Until e3 (seq 3) named user u2, it was for user u1. It set the subscription to active. It granted 10 credits. Of these, corrections took back 5.",
 		},
 		"a payment before a newer cancellation": {
 			bare,

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"testing"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
@@ -124,6 +126,15 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 			shop,
 			logOf{rented, canceled},
 			"e2", "applied",
+			"It set the subscription to canceled. A licence that lasts as long as the subscription has ended with it.",
+		},
+		"the end of a subscription of a licence that had been taken back": {
+			shop,
+			logOf{
+				rented, refund("e0", "t1", events.Reversal{ID: "d1"}), canceled,
+				with(refund("e3", "t1", events.Reversal{ID: "d1", Status: events.Failed}), func(e *event) { e.OccurredAt = minute(55) }),
+			},
+			"e2", "ignored",
 			"It set the subscription to canceled. A licence that lasts as long as the subscription has ended with it.",
 		},
 		"a pack's status without a subscription": {
