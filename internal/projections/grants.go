@@ -47,6 +47,9 @@ func (c *claimed) dues() []due {
 		}
 		all[month] = one
 	}
+	if c.rest && !c.PeriodEnd.IsZero() {
+		return until(all, c.PeriodEnd.Add(-time.Microsecond))
+	}
 	return all
 }
 

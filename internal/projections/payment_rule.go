@@ -89,6 +89,7 @@ type sale struct {
 	valid    int64     // months until the credits expire; 0: never
 	expires  time.Time // when given credits expire; zero: never
 	lasts    bool
+	rest     bool // of a period, with which its months end
 }
 
 // source orders the facts that say what was sold: the later in this list has priority.
@@ -230,7 +231,7 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 	if derived.Paid = len(said.paid) > 0; derived.Paid {
 		sold = r.soldWith(&derived, &said, of)
 		derived.setAmount(said.paid)
-		derived.setPeriod(said.paid)
+		sold.rest = derived.setPeriod(said.paid)
 	}
 	derived.Kind, derived.ProductKey, derived.Lasts = sold.kind, sold.product, sold.lasts
 	derived.Known = sold.known && isSold(sold.kind) && (sold.kind != KindOneTime || sold.credits != nil)
@@ -304,11 +305,15 @@ func (p *Payment) setAmount(paid Facts) {
 	}
 }
 
-// setPeriod sets the period that the newest event says. The period of a payment for the rest of a period ends with it.
-func (p *Payment) setPeriod(paid Facts) {
-	if one := paid.last((*Fact).hasPeriod); one != nil {
-		p.PeriodStart, p.PeriodEnd = one.From, one.Until
+// setPeriod sets the period that the newest event says, and reports whether the payment pays only for the rest of it. The
+// period of such a payment ends with it.
+func (p *Payment) setPeriod(paid Facts) (rest bool) {
+	one := paid.last((*Fact).hasPeriod)
+	if one == nil {
+		return false
 	}
+	p.PeriodStart, p.PeriodEnd = one.From, one.Until
+	return one.Prorated
 }
 
 // gitHubUserOf returns the user whom a licence invites: the first whom the payment's own events name, otherwise that of

@@ -92,6 +92,24 @@ func TestOnePeriodGrantsAsMuchAsItsLargestPayment(t *testing.T) {
 	}
 }
 
+// The first payment of the period can be taken back, or older than the log.
+func TestTheMonthsOfAChangeOfPlanEndWithItsPeriod(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		parts []part
+		want  string
+	}{
+		"alone":            {[]part{{day: 46, product: "rain", until: startOf(4)}}, "2026-02 until 2026-03: 50, 2026-03 until 2026-04: 50"},
+		"of a month":       {[]part{{day: 46, product: "small", until: startOf(4)}}, "2026-02: 100"},
+		"without a period": {[]part{{day: 46, product: "drip"}}, "2026-02: 30, 2026-03: 30, 2026-04: 30, 2026-05: 30, 2026-06: 30, 2026-07: 30"},
+	} {
+		w := soldInLives()
+		w.pay(c.parts...)
+		w.shapes[0].Prorated = true
+		require.Equal(t, c.want, monthsOf(w.fold([]int{0})), name)
+	}
+}
+
 // A payment leaves its period, because an earlier event says that it is of another subscription.
 func TestAPaymentThatIsAloneInItsPeriodAgainSaysWhatItGrants(t *testing.T) {
 	t.Parallel()
