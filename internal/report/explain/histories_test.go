@@ -3,6 +3,7 @@ package explain
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -59,6 +60,38 @@ func TestTheSentencesOfTablesAreThoseOfTheirRows(t *testing.T) {
 			return nil
 		}))
 	})
+}
+
+// Of the payments of one period, each says what the earlier ones granted, and a refund what that changes for the others.
+func TestThePaymentsOfAPeriodAreReadFromTheTables(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	pays := func(event, payment string, credits int) string {
+		return fmt.Sprintf(`{"id":%q,"eventType":"subscription.paid","object":{"id":"s1","last_transaction_id":%q,
+			"current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z",
+			"metadata":{"user_id":"u1","kind":"subscription","credits":%d}}}`, event, payment, credits)
+	}
+	log, state := fixture.OneFold(t, fixture.AnyMode, []string{
+		pays("e1", "t1", 100), pays("e2", "t2", 300), pays("e3", "t3", 200),
+		`{"id":"e4","eventType":"refund.created","object":{"id":"r1","transaction":"t1"}}`,
+	})
+	fixture.Reset(ctx, t, s, fixture.AnyMode)
+	_, err := live.Apply(ctx, s, fixture.AnyMode, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: uint64(len(log))})
+	require.NoError(t, err)
+	var said []string
+	require.NoError(t, pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+		explained, err := Events(ctx, tx, state.Events.Inserted())
+		for _, e := range explained {
+			said = append(said, e.Why)
+		}
+		return err
+	}))
+	require.Contains(t, said[2], "Before this one the period had the credits of t2, so this one grants nothing.")
+	require.Contains(t, said[3], "It took back 100 credits. The other payments of its period grant 100 credits more")
+	rows := relatedOf(state)
+	for i, e := range state.Events.Inserted() {
+		require.Equal(t, why(e, rows), said[i], e.EventID)
+	}
 }
 
 func TestAPaymentWithoutAUserThatComesAfterTheCancellationSetsNothing(t *testing.T) {
