@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +24,8 @@ type paidPeriod struct {
 // periodOf returns the period that the payment pays; the zero value if that is not known, or if the payment does not count
 // in it.
 func periodOf(p projections.Payment) paidPeriod {
-	if p.SubscriptionID == "" || p.PeriodEnd.IsZero() || p.UserID == "" || p.Kind != projections.KindSubscription || !p.ReversedAt.IsZero() {
+	counts := p.UserID != "" && p.Kind == projections.KindSubscription && p.ReversedAt.IsZero()
+	if !counts || p.SubscriptionID == "" || p.PeriodEnd.IsZero() {
 		return paidPeriod{}
 	}
 	return paidPeriod{p.SubscriptionID, p.UserID, p.PeriodEnd.UnixMicro()}
@@ -83,12 +85,13 @@ func (y story) besideOthers() string {
 			earlier = append(earlier, page.Name(p.ProviderPaymentID))
 		}
 	}
-	switch names := strings.Join(earlier, ", "); {
-	case len(earlier) == 0:
+	if len(earlier) == 0 {
 		return ""
-	case y.payment.Credits == nil:
-		return " One period grants as much as its largest payment. Before this one the period had the credits of " + names + ", so this one grants nothing."
-	default:
-		return " One period grants as much as its largest payment. Before this one the period had the credits of " + names + ", so this one grants only the rest."
 	}
+	rest := "only the rest"
+	if y.payment.Credits == nil {
+		rest = "nothing"
+	}
+	return " One period grants as much as its largest payment." +
+		fmt.Sprintf(" Before this one the period had the credits of %s, so this one grants %s.", strings.Join(earlier, ", "), rest)
 }

@@ -163,7 +163,8 @@ func TestWhatAPaymentDid(t *testing.T) {
 		"a payment of another user than its subscription": {
 			bare,
 			logOf{
-				nobodys, {ID: "e2", Action: checkout, SubscriptionID: "s1", UserID: "u1"},
+				nobodys,
+				{ID: "e2", Action: checkout, SubscriptionID: "s1", UserID: "u1"},
 				with(monthly, func(e *event) { e.ID, e.UserID = "e3", "u2" }),
 			},
 			"e1", "applied",
@@ -172,7 +173,8 @@ func TestWhatAPaymentDid(t *testing.T) {
 		"a payment whose subscription an older event says is of another user": {
 			bare,
 			logOf{
-				nobodys, {ID: "e2", Action: checkout, SubscriptionID: "s1", UserID: "u1"},
+				nobodys,
+				{ID: "e2", Action: checkout, SubscriptionID: "s1", UserID: "u1"},
 				{ID: "e3", Action: checkout, SubscriptionID: "s1", UserID: "u2", OccurredAt: minute(0)},
 			},
 			"e1", "applied",
