@@ -45,8 +45,11 @@ func (p *Provider) compile() {
 	for i, path := range []string{p.id, p.kind, p.object} {
 		if path != "" && path != inHeader && path != ofBody {
 			t.envelope[i] = t.node(path)
-			t.envelope[i].once = i + 1
+			t.require(path)
 		}
+	}
+	for path := range strings.FieldsSeq(p.marks) {
+		t.require(path)
 	}
 	t.time = t.places("", p.time)
 	for _, path := range strings.Fields(p.metadata) {
@@ -109,17 +112,21 @@ func compileList(t *trie, l list) compiledList {
 type trie struct {
 	root     *node
 	envelope [3]*node // of the id, the type and the object; nil where no path names it
+	required []string // the paths that must be there, those of the envelope first
 	time     []place
 	metadata []*node
 	size     int       // how many slots there are
 	pool     sync.Pool // of *values
 }
 
+// maxRequired bounds how many paths a provider requires.
+const maxRequired = 5
+
 type node struct {
 	children map[string]*node
 	byLength [][]child // the children again, by the length of their keys: this finds a key faster than the map
 	first    *node     // of the first element of an array; nil if no path asks for it
-	once     int       // the number of a key that must come once; 0 for any other
+	required int       // the place of the node's path in trie.required, from 1; 0 if the path may be missing
 	slot     int       // of the node's own value; -1: it is not read
 	from, to int       // the slots of the node and of all below it
 	read     bool
@@ -169,6 +176,12 @@ func (t *trie) node(path string) *node {
 	}
 	at.read = true
 	return at
+}
+
+// require adds a path to those that must be there.
+func (t *trie) require(path string) {
+	t.required = append(t.required, path)
+	t.node(path).required = len(t.required)
 }
 
 // places returns the places of some paths.

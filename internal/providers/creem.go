@@ -79,6 +79,7 @@ var creem = func() *Provider {
 	p := *specification
 	p.name = "creem"
 	p.schemes = []scheme{standard(base64Key), hexOfBody("Creem-Signature", "X-Creem-Signature")}
+	p.marks = "created_at"
 	p.aliases = map[string]string{"type": "eventType", "data": "object"}
 	p.facts = p.facts.with(facts{customer: p.facts[customer] + " object.customer_id"}) // of an event about credits
 

@@ -25,7 +25,7 @@ const maxDepth = 100
 
 // Parse decodes one body of the provider. The body must be exactly one JSON object in valid UTF-8, at most maxDepth
 // deep. It must have the provider's id, type and object exactly once; id and type must be non-empty strings without lone
-// surrogates, and the object an object. id is the event's id if the provider sends it in a header. OccurredAt is the
+// surrogates, and the object an object. It must have what no body of the provider lacks. id is the event's id if the provider sends it in a header. OccurredAt is the
 // provider's time, if there is one. The error is a *SyntaxError.
 //
 // Ingest needs only the id, the type and the partition key. It calls the same function as a
@@ -56,18 +56,16 @@ func (p *Provider) Parse(body []byte, id string) (events.Event, error) {
 	return v.event, nil
 }
 
-// check checks the envelope.
+// check checks the envelope. What is missing is said first, because then the body is another provider's.
 func (p *Provider) check(v *values) error {
-	for i, path := range []string{p.id, p.kind, p.object} {
-		n := p.reader.envelope[i]
-		if n == nil {
-			continue
-		}
-		switch times := v.once[i+1]; {
-		case times == 0:
+	for i, path := range p.reader.required {
+		if v.times[i+1] == 0 {
 			return &SyntaxError{path + " is missing"}
-		case times > 1:
-			return &SyntaxError{path + " is given twice"}
+		}
+	}
+	for _, n := range p.reader.envelope {
+		if n != nil && v.times[n.required] > 1 {
+			return &SyntaxError{p.reader.required[n.required-1] + " is given twice"}
 		}
 	}
 	for i, path := range []string{p.id, p.kind} {

@@ -91,6 +91,7 @@ func describe(p *Provider) string {
 	row("event id", describeID(p.id))
 	row("event type", code(p.kind))
 	row("the provider's time", describePaths(p.time)+map[bool]string{true: "; the newest of them counts"}[p.newest]+map[bool]string{true: "; numbers are seconds"}[p.seconds])
+	row("in every body; one without it is refused", describePaths(p.marks))
 	row("other names", describeAliases(p.aliases))
 	row("metadata", describePaths(p.metadata))
 	for f := range numFacts {

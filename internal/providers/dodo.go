@@ -14,7 +14,7 @@ var dodo = &Provider{
 	name:    "dodo",
 	schemes: []scheme{standard(base64Key)},
 
-	id: inHeader, kind: "type", time: "timestamp", object: "data",
+	id: inHeader, kind: "type", time: "timestamp", object: "data", marks: "business_id",
 
 	metadata: "data.metadata data.customer.metadata",
 	facts: facts{

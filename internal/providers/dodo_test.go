@@ -84,7 +84,7 @@ func TestDodoSignsATime(t *testing.T) {
 
 func dodoEvent(t *testing.T, eventType, data string) events.Event {
 	t.Helper()
-	body := `{"type":"` + eventType + `","timestamp":"2026-03-01T10:00:05.123456Z","data":{` + data + `}}`
+	body := `{"business_id":"bus_1","type":"` + eventType + `","timestamp":"2026-03-01T10:00:05.123456Z","data":{` + data + `}}`
 	event, err := dodo.Parse([]byte(body), "msg_1")
 	require.NoError(t, err)
 	require.Equal(t, "msg_1", event.ID)

@@ -8,7 +8,7 @@ var polar = &Provider{
 	name:    "polar",
 	schemes: []scheme{standard(eitherKey)},
 
-	id: inHeader, kind: "type", time: "timestamp", object: "data",
+	id: inHeader, kind: "type", time: "timestamp", object: "data", marks: "timestamp data.id",
 
 	metadata: "data.metadata data.subscription.metadata data.customer.metadata",
 	facts: facts{

@@ -22,6 +22,7 @@ type Provider struct {
 	time    string            // path of its time
 	newest  bool              // of several times, the newest counts, not the first
 	object  string            // path of the object that the event is about; it must be there
+	marks   string            // paths that no body of the provider lacks: without one of them it is another provider's
 	aliases map[string]string // other names of keys at the top
 	seconds bool              // numbers are times in seconds, not in milliseconds
 

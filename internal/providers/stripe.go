@@ -18,7 +18,7 @@ var stripe = &Provider{
 	name:    "stripe",
 	schemes: []scheme{timed("Stripe-Signature", "t", "v1", ",", ".")},
 
-	id: "id", kind: "type", time: "created", seconds: true,
+	id: "id", kind: "type", time: "created", marks: "created", seconds: true,
 	facts: facts{
 		customer:   stripeIDs("customer"),
 		user:       stripeMetadata("user_id userId reference_id referenceId"),

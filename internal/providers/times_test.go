@@ -134,6 +134,9 @@ func eventOf(t *testing.T, p *Provider, eventType string, values map[string]any)
 	if p.object != "" {
 		put(body, strings.Split(p.object, "."), map[string]any{})
 	}
+	for path := range strings.FieldsSeq(p.marks) {
+		put(body, strings.Split(path, "."), nil)
+	}
 	for path, value := range values {
 		put(body, strings.Split(path, "."), value)
 	}

@@ -15,8 +15,8 @@ import (
 type values struct {
 	trie   *trie
 	slots  []scalar
-	once   [4]int // how often each key of the envelope came, by node.once
-	within int    // the metadata object that is used, in trie.metadata
+	times  [maxRequired + 1]int // how often each path came that must be there, by node.required
+	within int                  // the metadata object that is used, in trie.metadata
 	unit   time.Duration
 	of     *compiled // the meaning of the event
 	event  events.Event
@@ -46,7 +46,7 @@ func (v *values) isTrue(f fact) bool {
 // read fills the values. The error is a *SyntaxError.
 func (v *values) read(body []byte) error {
 	clear(v.slots)
-	v.once = [4]int{}
+	v.times = [maxRequired + 1]int{}
 	d := &decoder{body: body}
 	if d.peek() != '{' {
 		return d.notJSON()
@@ -70,7 +70,7 @@ func (v *values) read(body []byte) error {
 
 // node reads the current value. If a key comes twice, the last value counts.
 func (v *values) node(d *decoder, n *node) {
-	v.once[n.once]++
+	v.times[n.required]++
 	clear(v.slots[n.from:n.to])
 	switch {
 	case n.children != nil && d.open('{'):
