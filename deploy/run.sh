@@ -18,6 +18,8 @@ if ! [[ $'\n'$(env) =~ $'\n'[A-Z]+_(WEBHOOK|EVENT)_SECRET(_FILE)?=[^[:space:]] ]
 	echo 'warning: no signing secret is set; PROVIDER_WEBHOOK_SECRET is whsec_local_development, which everyone knows' >&2
 	send="PROVIDER_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET $send"
 fi
+# The providers whose secret is set, by their names in paths: PAYFOLD_EVENT_SECRET is the one of payfold.
+served="$(env | sed -nE 's/^([A-Z]+)_(WEBHOOK|EVENT)_SECRET(_FILE)?=.*[^[:space:]].*/\1/p' | tr '[:upper:]' '[:lower:]' | sort -u)"
 if [ -z "${DATABASE_URL:-}" ]; then
 	PG_BIN="$(deploy/postgres/ensure.sh)"
 	export PG_BIN
@@ -94,8 +96,15 @@ if alive; then
 	look="not started: CONSOLE_DATABASE_URL is not set"
 	[ -z "$console" ] || look="http://$console/?token=${CONSOLE_TOKEN:-$(cat "$CONSOLE_TOKEN_FILE")}"
 	host="${listen%:*}"
-	url="http://${host:-127.0.0.1}:${listen##*:}/api/payments/provider/webhook"
-	[ "$url" = http://127.0.0.1:8080/api/payments/provider/webhook ] || send="$send --url $url"
+	url="http://${host:-127.0.0.1}:${listen##*:}"
+	[ "$url" = http://127.0.0.1:8080 ] || send="$send --url $url"
+	paths='' first=''
+	for name in $served; do
+		[ -d "examples/$name" ] || [ "$name" = provider ] || continue # a variable of another program
+		paths="$paths  deliveries     POST $url/api/payments/$name/webhook"$'\n'
+		first="${first:-$send --provider $name examples/$name/*.json}"
+		[ "$name" != provider ] || first="$send examples/first-event.json"
+	done
 	if [ -n "${DATABASE_URL:-}" ]; then
 		psql='psql "$DATABASE_URL"'
 	else
@@ -105,15 +114,14 @@ if alive; then
 
 		payfold is running. Ctrl-C stops it; what it stored stays in $DATA_DIR.
 
-		  deliveries     POST $url
-		  console        $look
+		$paths  console        $look
 		  health         http://$ingest_admin/readyz  http://$projector_admin/readyz  (and /metrics)
 		  log            ${NATS_URL:-embedded; its readers come through $DATA_DIR/nats/socket}
 
-		A first signed event, and the row it makes:
+		A first signed event, and what it did:
 
-		  $send examples/first-event.json
-		  $psql -c 'select * from credits'
+		  $first
+		  $psql -c 'select event_id, outcome, reason from processed_event'
 
 	TEXT
 fi

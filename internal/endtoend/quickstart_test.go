@@ -71,6 +71,28 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	require.Error(t, err, "no process is left")
 }
 
+// A shop that has set the secrets of other providers is told their paths, and the command that is printed works.
+func TestMakeRunPrintsThePathsThatAreServed(t *testing.T) {
+	t.Parallel()
+	dir := copySources(t)
+	shell(t, dir, "make build")
+	listen := ports.Free(t)
+	running := testenv.StartCommand(t, exec.Command(filepath.Join(dir, "deploy", "run.sh")), append(withoutPayfold(os.Environ()),
+		"DATA_DIR="+filepath.Join(dir, "data"), "LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ports.Free(t),
+		"PROJECTOR_ADMIN_ADDR="+ports.Free(t), "DATABASE_URL="+testenv.Database(t),
+		"STRIPE_WEBHOOK_SECRET="+secret, "CREEM_WEBHOOK_SECRET="+secret, "GITHUB_WEBHOOK_SECRET="+secret))
+	running.WaitFor(t, "from processed_event")
+	served := regexp.MustCompile(`deliveries     POST (\S+)`).FindAllStringSubmatch(running.Output(), -1)
+	require.Len(t, served, 2)
+	for i, name := range []string{"creem", "stripe"} {
+		require.Equal(t, "http://"+listen+"/api/payments/"+name+"/webhook", served[i][1])
+	}
+	send := regexp.MustCompile(`bin/ingest send .*`).FindString(running.Output())
+	require.Contains(t, shell(t, dir, "export CREEM_WEBHOOK_SECRET="+secret+"\n"+send), `200 {"status":"accepted"`)
+	running.SignalGroup(syscall.SIGINT)
+	running.Exit(t)
+}
+
 // follow opens a link as a browser does, then a page, and returns its text.
 func follow(t *testing.T, link, path string) string {
 	t.Helper()
