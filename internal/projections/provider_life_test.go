@@ -240,3 +240,14 @@ func (p *Payment) userOrBuyer() string {
 	}
 	return ""
 }
+
+// docs/providers.md says what becomes of the event of the dashboard's test button, with a catalogue and without one.
+func TestWithoutACatalogueATestProductIsOfNoKind(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(lives + "/creem/test-button.json")
+	require.NoError(t, err)
+	var of life
+	require.NoError(t, json.Unmarshal(text, &of))
+	s := by(t, anyMode, [2]string{"creem", string(of.Events[0].Body)})
+	require.Equal(t, map[string]string{"evt_test_button": "rejected unknown_kind"}, outcomes(s))
+}
