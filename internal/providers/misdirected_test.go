@@ -49,7 +49,9 @@ func scenarioBodies(t *testing.T, p *Provider) (bodies [][]byte) {
 		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		var of struct{ Events []struct{ Body json.RawMessage } }
+		var of struct {
+			Events []struct{ Body json.RawMessage }
+		}
 		require.NoError(t, json.Unmarshal(text, &of))
 		for _, e := range of.Events {
 			bodies = append(bodies, e.Body)

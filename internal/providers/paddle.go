@@ -29,6 +29,7 @@ var paddle = &Provider{
 		amount: "price.unit_price.amount", prorated: "proration", variant: "price.trial_period",
 		periodStart: "proration.billing_period.starts_at", periodEnd: "proration.billing_period.ends_at",
 	},
+	arrived: []string{"paid", "completed"},
 	reversed: map[string]events.ReversalStatus{
 		"approved": events.Succeeded, "rejected": events.Failed, "reversed": events.Failed,
 	},
@@ -38,7 +39,7 @@ var paddle = &Provider{
 		"transaction.completed": {
 			action: events.Payment, decide: decidePaddleTransaction,
 			facts: facts{
-				transaction: "data.id", variant: "data.origin",
+				transaction: "data.id", variant: "data.origin", paid: "data.status",
 				periodStart: "data.billing_period.starts_at", periodEnd: "data.billing_period.ends_at",
 			},
 			sums: []sum{{

@@ -26,6 +26,7 @@ var polar = &Provider{
 			"data.custom_field_data.githubUsername data.custom_field_data.github_login data.custom_field_data.github",
 		subscription: "data.subscription_id data.subscription.id",
 	},
+	arrived:  []string{"paid", "refunded", "partially_refunded"},
 	statuses: map[string]string{"incomplete_expired": events.Expired},
 	reversed: map[string]events.ReversalStatus{"failed": events.Failed, "canceled": events.Failed},
 
@@ -34,7 +35,8 @@ var polar = &Provider{
 		"order.paid": {
 			action: events.Payment, decide: decidePolarOrder,
 			facts: facts{
-				transaction: "data.id", status: "data.subscription.status", variant: "data.billing_reason",
+				transaction: "data.id", paid: "data.status",
+				status: "data.subscription.status", variant: "data.billing_reason",
 				periodStart: "data.subscription.current_period_start", periodEnd: "data.subscription.current_period_end",
 			},
 			sums: []sum{{amount: polarPaid, currency: "data.currency", ofTransaction: true}},
