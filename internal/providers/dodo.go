@@ -147,16 +147,23 @@ func dodoRefund(status events.ReversalStatus) meaning {
 	}
 }
 
+// dodoDispute is an event about a dispute. status counts if the body has none that is known.
 func dodoDispute(status events.ReversalStatus) meaning {
 	return meaning{
-		action: events.Reverse, cause: events.Chargeback, reversal: status, decide: onlyMinorUnits,
-		facts: facts{reversal: "data.dispute_id", reversalAmount: "data.amount"},
+		action: events.Reverse, cause: events.Chargeback, reversal: status, decide: decideDodoDispute,
+		facts: facts{reversal: "data.dispute_id", reversalAmount: "data.amount", variant: "data.dispute_status"},
 	}
 }
 
-// onlyMinorUnits is the rule of a dispute's amount, which is a text. With a decimal point it is not in the minor unit;
-// then the whole payment is disputed.
-func onlyMinorUnits(e *events.Event, b *values) {
+// decideDodoDispute reads the state of the dispute, and its amount, which is a text. With a decimal point the amount is
+// not in the minor unit; then the whole payment is disputed.
+func decideDodoDispute(e *events.Event, b *values) {
+	switch b.word(variant) {
+	case "dispute_opened", "dispute_challenged", "dispute_accepted", "dispute_lost", "dispute_expired":
+		e.Reversal.Status = events.Succeeded
+	case "dispute_won", "dispute_cancelled":
+		e.Reversal.Status = events.Failed
+	}
 	if strings.Contains(b.word(reversalAmount), ".") {
 		e.Reversal.Amount = events.Number{}
 	}

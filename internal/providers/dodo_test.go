@@ -220,3 +220,20 @@ func TestDodoUserAndGitHubUser(t *testing.T) {
 	require.Equal(t, "octocat", event.GitHubUser)
 	require.Equal(t, events.AnyMode, event.Mode)
 }
+
+// A body has the state of the time of the delivery: an old event that Dodo tries again may be of a dispute that was won
+// since.
+func TestDodoDisputeHasTheStatusOfItsBody(t *testing.T) {
+	t.Parallel()
+	for eventType, byType := range map[string]events.ReversalStatus{"dispute.opened": events.Succeeded, "dispute.won": events.Failed} {
+		for state, want := range map[string]events.ReversalStatus{
+			"dispute_opened": events.Succeeded, "dispute_challenged": events.Succeeded, "dispute_accepted": events.Succeeded,
+			"dispute_lost": events.Succeeded, "dispute_expired": events.Succeeded,
+			"dispute_won": events.Failed, "dispute_cancelled": events.Failed,
+			"": byType, "dispute_renamed": byType,
+		} {
+			e := dodoEvent(t, eventType, `"dispute_id":"dp_1","payment_id":"pay_1","amount":"1900","dispute_status":"`+state+`"`)
+			require.Equal(t, want, e.Reversal.Status, "%s %s", eventType, state)
+		}
+	}
+}
