@@ -30,6 +30,7 @@ type sourceFlags struct {
 // Check implements cli.Checked.
 func (f *sourceFlags) Check(faults *cli.Faults) {
 	f.Common.Check(faults)
+	cli.CheckSecretVariables(faults, "PGPASSWORD") // pgx reads it
 	f.DatabaseURL = cli.GivenText("DATABASE_URL", f.DatabaseURL, f.DatabaseURLFile, faults)
 	if f.DatabaseURL != "" {
 		if err := store.CheckDSN(f.DatabaseURL); err != nil {
