@@ -22,9 +22,6 @@ func (r Rules) says(f *step) (ofPayment, ofSubscription *Fact) {
 		}
 	case f.Action == events.Subscription:
 		ofPayment, ofSubscription = f.name(), f.fact(Status)
-		if f.SubscriptionID == "" {
-			ofSubscription.User = f.user
-		}
 	}
 	return ofPayment, ofSubscription
 }
@@ -189,25 +186,25 @@ func (r Rules) link(s *State, f *step) {
 }
 
 // setStatus is the rule of the events about the status of a subscription. They name an old payment or none, so they claim
-// nothing themselves. But if an event brings the user, the payments that waited for this user are claimed.
+// nothing themselves. But if an event brings the user, the payments that waited for this user are claimed. What is known of
+// the payment does not make an event one of its user's implicit subscription, because the payment may come later.
 func (r Rules) setStatus(s *State, f *step) (Outcome, Reason) {
 	if !isSold(f.kind) {
 		r.keepNames(s, f)
 		return Rejected, UnknownKind
 	}
-	other := f.kind != KindSubscription
 	switch {
-	case f.SubscriptionID == "" && other:
+	case f.SubscriptionID == "" && f.ownKind() != KindSubscription:
 		if r.keepNames(s, f); f.claimed {
 			return Applied, ""
 		}
 		return Ignored, ""
-	case f.SubscriptionID == "" && f.user == "":
+	case f.SubscriptionID == "" && f.UserID == "":
 		r.link(s, f)
 		return Rejected, MissingUser
 	}
 	r.tell(s, f)
-	if outcome := r.decided(s, f); f.claimed || f.licensed || !other {
+	if outcome := r.decided(s, f); f.claimed || f.licensed || f.kind == KindSubscription {
 		return outcome, ""
 	}
 	return Ignored, ""

@@ -31,7 +31,7 @@ func (r Rules) Since(s *State, batch []events.Event) map[string]time.Time {
 // wouldTouch returns the subscriptions that the event would touch.
 func (r Rules) wouldTouch(s *State, f *step) []touched {
 	ofPayment, ofSubscription := r.says(f)
-	if ofSubscription != nil && f.SubscriptionID == "" && f.user == "" {
+	if ofSubscription != nil && f.SubscriptionID == "" && (f.UserID == "" || f.ownKind() != KindSubscription) {
 		ofSubscription = nil
 	}
 	var payments []teller

@@ -50,10 +50,16 @@ func newStep(s *State, e *events.Event) *step {
 			f.user, f.kind = cmp.Or(f.user, of.UserID), cmp.Or(f.kind, of.Kind)
 		}
 	}
-	if f.kind == "" && f.isOfSubscription() {
-		f.kind = KindSubscription
-	}
+	f.kind = cmp.Or(f.kind, f.ownKind())
 	return f
+}
+
+// ownKind returns the kind that the event itself says, without what is known of its payment and its subscription.
+func (f *step) ownKind() Kind {
+	if f.Kind == "" && f.isOfSubscription() {
+		return KindSubscription
+	}
+	return f.Kind
 }
 
 // isOfSubscription reports whether the event belongs to a subscription. Its kind does not matter.
@@ -138,7 +144,7 @@ func (f *step) fact(says Says) *Fact {
 // subscription returns the subscription that the event is about: without a name, the implicit one of its user.
 func (f *step) subscription() string {
 	if f.SubscriptionID == "" {
-		return ImplicitSubscription(f.user)
+		return ImplicitSubscription(f.UserID)
 	}
 	return f.SubscriptionID
 }

@@ -38,7 +38,7 @@ func TestATrialOfEachProviderGrantsWhatTheCatalogueHasForIt(t *testing.T) {
 	for name, body := range map[string][2]string{
 		"creem":    {"creem", creem},
 		"provider": {"provider", creem},
-		"creem's subscription.paid": {"creem", `{"id":"e1","eventType":"subscription.paid","object":{"id":"s1","status":"trialing","product":"plan",
+		"creem's subscription.paid": {"creem", `{"id":"e1","eventType":"subscription.paid","created_at":1767225600000,"object":{"id":"s1","status":"trialing","product":"plan",
 			"metadata":{"user_id":"u1"},"last_transaction":{"id":"tran_1","status":"paid","amount":0,"amount_paid":0}}}`},
 		"stripe": {"stripe", `{"id":"e1","type":"invoice.paid","created":1767225600,"data":{"object":{"id":"in_1","status":"paid","amount_paid":0,"subtotal":0,
 			"parent":{"subscription_details":{"subscription":"s1","metadata":{"user_id":"u1"}}},
