@@ -93,7 +93,7 @@ func TestOtherRulesWriteNothing(t *testing.T) {
 func TestManyProjectorsMayPrepareAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	_, err := s.Pool().Exec(ctx, "drop schema portal cascade; drop schema payfold cascade")
+	_, err := s.Pool().Exec(ctx, "drop schema portal cascade; drop schema payfold cascade; drop schema wallet cascade")
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	for range 4 {
