@@ -146,7 +146,7 @@ func TestCreemCheckoutOfASubscriptionHasItsStatus(t *testing.T) {
 		`"status":"completed","order":"ord_1"`:                          {events.Payment, ""},
 	} {
 		for _, p := range []*Provider{creem, specification} {
-			event, err := p.Parse([]byte(`{"id":"evt_1","eventType":"checkout.completed","object":{`+object+`}}`), "")
+			event, err := p.Parse([]byte(`{"id":"evt_1","eventType":"checkout.completed","created_at":1767225600000,"object":{`+object+`}}`), "")
 			require.NoError(t, err)
 			require.Equal(t, want.action, event.Action, object)
 			require.Equal(t, want.status, event.Status, object)
@@ -168,7 +168,7 @@ func TestCreemTrialIsAPaymentOfNothingInATrial(t *testing.T) {
 		`"status":"trialing","order":{"id":"o","transaction":"t","amount":0}`:                                                            false,
 	} {
 		for _, p := range []*Provider{creem, specification} {
-			event, err := p.Parse([]byte(`{"id":"evt_1","eventType":"checkout.completed","object":{`+object+`}}`), "")
+			event, err := p.Parse([]byte(`{"id":"evt_1","eventType":"checkout.completed","created_at":1767225600000,"object":{`+object+`}}`), "")
 			require.NoError(t, err)
 			require.Equal(t, trial, event.Trial, object)
 		}

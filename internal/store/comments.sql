@@ -264,8 +264,9 @@ comment on column processed_event.outcome is
 comment on column processed_event.reason is
   'of a rejection, see above; unpaid of an ignored payment whose money has not arrived';
 comment on column processed_event.note is
-  'what was odd about an event that was not rejected: amount_unreadable (the purchase counts without its amount), '
-  'units_unreadable (it counts as one unit); null: nothing';
+  'what was odd about an event whose purchase counts, or will count when its user is known: amount_unreadable (it '
+  'counts without its amount), units_unreadable (it counts as one unit), amount_and_units_unreadable; null: '
+  'nothing';
 comment on column processed_event.occurred_at is
   'the provider''s time';
 comment on column processed_event.received_at is

@@ -184,7 +184,7 @@ func TestEveryChangedMissingOrExtraRowIsFound(t *testing.T) {
 				require.NoError(t, rows.Scan(&column, &dataType))
 				changes[column] = "update %s set " + column + " = " + map[string]string{
 					"text": column + " || '.'", "bigint": column + " + 1", "boolean": "not " + column,
-					"timestamp with time zone": column + " + interval '1 microsecond'",
+					"timestamp with time zone": column + " + interval '1 microsecond'", "bytea": column + ` || '\x00'`,
 				}[dataType] + " where ctid = (select min(ctid) from %[1]s where " + column + " is not null)"
 			}
 			require.NoError(t, rows.Err())

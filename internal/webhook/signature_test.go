@@ -104,6 +104,7 @@ func TestASignedTimeThatIsNotNearOursIsRefused(t *testing.T) {
 	plain, err := base64.StdEncoding.DecodeString(key)
 	require.NoError(t, err)
 	w := setup(t, func(w *world) { w.config.Secrets["creem"] = []providers.Secret{secret} })
+	const event = `{"id":"evt_1","eventType":"checkout.completed","created_at":1767225600000,"object":{}}`
 	send := func(at time.Time) reply {
 		r := delivery(event)
 		unsign(r)
