@@ -103,7 +103,7 @@ func (d *derivation) derivePayment(id string) {
 		d.users = addName(addName(d.users, now.UserID), before.UserID)
 	}
 	d.grants = append(d.grants, claimed{d.Payments.find(id), sold})
-	for _, at := range []period{before.period(), now.period()} {
+	for _, at := range []Period{before.Period(), now.Period()} {
 		for _, other := range d.periodsOf[at] {
 			d.addGrants(other)
 		}
@@ -131,12 +131,12 @@ func (d *derivation) writeGrants() {
 
 // samePeriod returns the payments of the period of one of them.
 func (d *derivation) samePeriod(i int) (all []claimed) {
-	at := d.grants[i].period()
-	if at == (period{}) {
+	at := d.grants[i].Period()
+	if at == (Period{}) {
 		return d.grants[i : i+1]
 	}
 	for _, one := range d.grants {
-		if one.period() == at {
+		if one.Period() == at {
 			all = append(all, one)
 		}
 	}
@@ -147,7 +147,7 @@ func (d *derivation) writePeriod(all []claimed) {
 	for i, grants := range grantsOf(all) {
 		p, now := *all[i].Payment, d.step.ledgerEvent()
 		by := ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
-		if p.Facts.first(func(f *Fact) bool { return f.Says == Paid && f.EventID == now.eventID }) != nil {
+		if p.Facts.First(func(f *Fact) bool { return f.Says == Paid && f.EventID == now.eventID }) != nil {
 			by = now
 		}
 		d.writeLedger(&p, grants, by, now)
@@ -170,7 +170,7 @@ func (d *derivation) deriveSubscription(t *touched) {
 	now := d.Rules.deriveSubscription(before, t.is)
 	d.putSubscription(&now)
 	d.users = addName(addName(d.users, before.UserID), now.UserID)
-	if now.Kind != KindPro || before.ended() == now.ended() {
+	if now.Kind != KindPro || HasEnded(before.Status) == HasEnded(now.Status) {
 		return
 	}
 	for _, one := range d.paymentsOf[t.id] {

@@ -111,8 +111,8 @@ func (f Facts) has(event string, says Says) *Fact {
 	return nil
 }
 
-// first returns the first fact for which is returns true; nil if there is none.
-func (f Facts) first(is func(*Fact) bool) *Fact {
+// First returns the first fact, in order, for which is returns true; nil if there is none.
+func (f Facts) First(is func(*Fact) bool) *Fact {
 	for _, one := range f {
 		if is(one) {
 			return one
@@ -121,7 +121,7 @@ func (f Facts) first(is func(*Fact) bool) *Fact {
 	return nil
 }
 
-// last is first from the end.
+// last is First from the end.
 func (f Facts) last(is func(*Fact) bool) *Fact {
 	for _, one := range slices.Backward(f) {
 		if is(one) {
@@ -191,7 +191,7 @@ func (f Facts) soldBy(subscription string) Facts {
 
 // paidAt returns the time of the first fact that says that a payment arrived; zero if there is none.
 func (f Facts) paidAt() time.Time {
-	if one := f.first(func(f *Fact) bool { return f.Says == Paid }); one != nil {
+	if one := f.First(func(f *Fact) bool { return f.Says == Paid }); one != nil {
 		return one.At
 	}
 	return time.Time{}

@@ -58,9 +58,7 @@ func (c *claimed) dues() []due {
 // ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which the payment
 // came, and in that month the larger of the two counts.
 func grantsOf(payments []claimed) [][]due {
-	slices.SortFunc(payments, func(a, b claimed) int {
-		return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(a.EventID, b.EventID))
-	})
+	slices.SortFunc(payments, func(a, b claimed) int { return InPeriod(a.Payment, b.Payment) })
 	all := make([][]due, len(payments))
 	for i := range payments {
 		p, own := &payments[i], payments[i].dues()
@@ -82,6 +80,11 @@ func grantsOf(payments []claimed) [][]due {
 		all[i] = own
 	}
 	return all
+}
+
+// InPeriod orders the payments of one period: each grants what it adds to the earlier ones.
+func InPeriod(a, b *Payment) int {
+	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(a.EventID, b.EventID))
 }
 
 // sameMonth reports whether two grants of a payment are of one of its months. A grant does not move when an earlier event

@@ -36,7 +36,7 @@ func (s *State) license(p *Payment) ProLicense {
 	if !p.ReversedAt.IsZero() {
 		row.end(p.ReversedAt, p.ReversedBy, p.ReversedSeq)
 	}
-	if of := s.Subscriptions.find(p.SubscriptionID); p.Lasts && of != nil && of.ended() && (row.active() || of.OccurredAt.Before(row.RevokedAt)) {
+	if of := s.Subscriptions.find(p.SubscriptionID); p.Lasts && of != nil && HasEnded(of.Status) && (row.active() || of.OccurredAt.Before(row.RevokedAt)) {
 		row.end(of.OccurredAt, of.EventID, of.StreamSeq)
 	}
 	return row

@@ -110,7 +110,7 @@ func TestACheckoutThatStartsASubscriptionDecidesWhatItsPaymentsGrant(t *testing.
 	}
 }
 
-func (s Subscription) live() bool { return !(&SubscriptionState{Status: s.Status}).ended() }
+func (s Subscription) live() bool { return !HasEnded(s.Status) }
 
 // The checkout names no subscription; later events of its payment do.
 func TestACheckoutWithoutASubscriptionIDLeavesOnlyTheRealSubscription(t *testing.T) {

@@ -100,17 +100,17 @@ func (p *Payment) licensed() string {
 	return ""
 }
 
-// period returns the period of the user's subscription that the payment pays; the zero value if the period is not known, or
+// Period returns the period of the user's subscription that the payment pays; the zero value if the period is not known, or
 // the payment is not claimed, or nothing of it is left.
-func (p *Payment) period() period {
+func (p *Payment) Period() Period {
 	if p.SubscriptionID == "" || p.PeriodEnd.IsZero() || p.UserID == "" || p.Kind != KindSubscription || !p.ReversedAt.IsZero() {
-		return period{}
+		return Period{}
 	}
-	return period{p.SubscriptionID, p.PeriodEnd.UnixMicro(), p.UserID}
+	return Period{p.SubscriptionID, p.PeriodEnd.UnixMicro(), p.UserID}
 }
 
-// period is one period of one subscription of a user.
-type period struct {
+// Period is one period of one subscription of a user.
+type Period struct {
 	subscription string
 	end          int64 // in microseconds since 1970
 	user         string

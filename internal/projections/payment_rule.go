@@ -20,7 +20,7 @@ type purchase struct {
 // purchaseOf reads the facts of a payment. The first event that says everything decides whose the payment is, and without
 // a catalogue its kind; if none does, the first that says so much. So nobody takes over what somebody else has paid for.
 func (r Rules) purchaseOf(facts Facts) (p purchase) {
-	if claim := facts.first(r.claims); claim != nil {
+	if claim := facts.First(r.claims); claim != nil {
 		p.user, p.kind = claim.User, claim.Kind
 	}
 	for _, f := range facts {
@@ -67,7 +67,7 @@ func (r Rules) implicitUser(p *purchase) string {
 		return ""
 	}
 	kind := cmp.Or(sold.kind, p.kind)
-	if kind == "" && p.paid.first(func(f *Fact) bool { return f.Recurring }) != nil {
+	if kind == "" && p.paid.First(func(f *Fact) bool { return f.Recurring }) != nil {
 		kind = KindSubscription
 	}
 	if kind != KindSubscription {
@@ -220,7 +220,7 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 		ProviderPaymentID: p.ProviderPaymentID, Provider: p.Provider, TransactionID: p.TransactionID, OrderID: p.OrderID, Joined: p.Joined,
 		SubscriptionID: said.subscription, EventID: p.EventID, OccurredAt: p.OccurredAt, StreamSeq: p.StreamSeq, Facts: p.Facts,
 	}
-	decides := p.Facts.first(func(f *Fact) bool { return f.Says != Sold })
+	decides := p.Facts.First(func(f *Fact) bool { return f.Says != Sold })
 	if len(said.paid) > 0 {
 		decides = said.paid[0]
 	}
@@ -250,7 +250,7 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 // becomes a fact of the payment, because the subscription does not keep all of its facts.
 func (r Rules) soldWith(p *Payment, said *purchase, of terms) sale {
 	sold := r.bestSale(said.paid)
-	if r.Catalogue != nil && !sold.known && said.paid.first(namesProduct) != nil {
+	if r.Catalogue != nil && !sold.known && said.paid.First(namesProduct) != nil {
 		return sold // the catalogue does not have what the provider says was sold
 	}
 	for _, has := range p.Facts.soldBy(said.subscription) {
@@ -266,7 +266,7 @@ func (r Rules) soldWith(p *Payment, said *purchase, of terms) sale {
 		return sold
 	}
 	sold.kind = cmp.Or(said.kind, of.kind, said.paid.kind())
-	if belongs := func(f *Fact) bool { return f.Recurring || f.Subscription != "" }; sold.kind == "" && (said.subscription != "" || said.paid.first(belongs) != nil) {
+	if belongs := func(f *Fact) bool { return f.Recurring || f.Subscription != "" }; sold.kind == "" && (said.subscription != "" || said.paid.First(belongs) != nil) {
 		sold.kind = KindSubscription
 	}
 	return sold
@@ -279,7 +279,7 @@ func namesProduct(f *Fact) bool { return f.Product != "" && !f.ByBuyer }
 func isSold(kind Kind) bool { return isKind(kind) || kind == catalogue.None }
 
 func (f Facts) kind() Kind {
-	if one := f.first(func(one *Fact) bool { return one.Kind != "" }); one != nil {
+	if one := f.First(func(one *Fact) bool { return one.Kind != "" }); one != nil {
 		return one.Kind
 	}
 	return ""
@@ -300,7 +300,7 @@ func (p *Payment) setAmount(paid Facts) {
 			cmp.Compare(orZero(b.Amount), orZero(a.Amount)), cmp.Compare(b.Currency, a.Currency))
 	})
 	p.Amount = sorted[0].Amount
-	if one := sorted.first(func(f *Fact) bool { return f.Currency != "" && (f.Amount != nil || p.Amount == nil) }); one != nil {
+	if one := sorted.First(func(f *Fact) bool { return f.Currency != "" && (f.Amount != nil || p.Amount == nil) }); one != nil {
 		p.Currency = one.Currency
 	}
 }
@@ -319,7 +319,7 @@ func (p *Payment) setPeriod(paid Facts) (rest bool) {
 // gitHubUserOf returns the user whom a licence invites: the first whom the payment's own events name, otherwise that of
 // its subscription.
 func gitHubUserOf(paid Facts, of terms) string {
-	if one := paid.first(func(f *Fact) bool { return f.GitHubUser != "" }); one != nil {
+	if one := paid.First(func(f *Fact) bool { return f.GitHubUser != "" }); one != nil {
 		return one.GitHubUser
 	}
 	return of.gitHubUser

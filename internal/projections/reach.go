@@ -48,9 +48,9 @@ func (r Rules) wouldTouch(s *State, f *step) []touched {
 // Periods lists the periods whose payments can change because of these events: those of the payments that were loaded for
 // them, and those that the events name. The payments of the periods of earlier payments are loaded already.
 func (s *State) Periods(batch []events.Event) (subscriptions []string, ends []time.Time) {
-	seen := map[period]bool{}
+	seen := map[Period]bool{}
 	note := func(subscription string, end time.Time) {
-		one := period{subscription, end.UnixMicro(), ""}
+		one := Period{subscription, end.UnixMicro(), ""}
 		if subscription != "" && !end.IsZero() && !seen[one] {
 			seen[one] = true
 			subscriptions, ends = append(subscriptions, subscription), append(ends, end)

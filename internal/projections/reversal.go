@@ -29,9 +29,9 @@ type Reversal struct {
 
 func (r *Reversal) succeeded() bool { return r.Status == string(events.Succeeded) }
 
-// decidesAfter orders two events of one reversal: the later by the provider's time decides its status. Of two of the
+// DecidesAfter orders two events of one reversal: the later by the provider's time decides its status. Of two of the
 // same time, the one that is further on its way decides; then the id.
-func (r *Reversal) decidesAfter(other *Reversal) bool { return inTime(*r, *other) > 0 }
+func (r *Reversal) DecidesAfter(other *Reversal) bool { return inTime(*r, *other) > 0 }
 
 func inTime(a, b Reversal) int {
 	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(reversalOrder(a.Status), reversalOrder(b.Status)),
@@ -97,16 +97,16 @@ func (t *taken) add(r Reversal) {
 	} else {
 		t.count(one, -1)
 	}
-	if one.first.decidesAfter(&r) {
+	if one.first.DecidesAfter(&r) {
 		one.first = r
 	}
-	if r.decidesAfter(&one.last) {
+	if r.DecidesAfter(&one.last) {
 		one.last = r
 	}
-	if r.Amount != nil && (one.amount == nil || r.decidesAfter(one.amount)) {
+	if r.Amount != nil && (one.amount == nil || r.DecidesAfter(one.amount)) {
 		one.amount = &r
 	}
-	if r.Credits != nil && (one.credits == nil || r.decidesAfter(one.credits)) {
+	if r.Credits != nil && (one.credits == nil || r.DecidesAfter(one.credits)) {
 		one.credits = &r
 	}
 	one.hasTotal = one.hasTotal || r.Total != nil

@@ -51,7 +51,7 @@ func usableCredits(r *events.Reversal) bool {
 func (s *State) reversalCounts(p *Payment, id string) bool {
 	var last *Reversal
 	for _, r := range s.reversalsFor(p) {
-		if r.ReversalID == id && (last == nil || r.decidesAfter(last)) {
+		if r.ReversalID == id && (last == nil || r.DecidesAfter(last)) {
 			last = &r
 		}
 	}

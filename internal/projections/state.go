@@ -38,7 +38,7 @@ type State struct {
 	byOrder       map[string]string   // order → its payment
 	toldBy        map[string]string   // payment → the implicit subscription that has its facts
 	paymentsOf    map[string]timeline // subscription → payments
-	periodsOf     map[period][]string // period → claimed payments
+	periodsOf     map[Period][]string // period → claimed payments
 	ofUser        map[string][]string // user → subscriptions
 	proOf         map[string]timeline // user → claimed payments of kind pro
 	reversalsOf   map[string][]string // payment → reversals, by their event ids
@@ -59,7 +59,7 @@ func NewState() *State {
 		byOrder:       map[string]string{},
 		toldBy:        map[string]string{},
 		paymentsOf:    map[string]timeline{},
-		periodsOf:     map[period][]string{},
+		periodsOf:     map[Period][]string{},
 		ofUser:        map[string][]string{},
 		proOf:         map[string]timeline{},
 		reversalsOf:   map[string][]string{},
@@ -141,7 +141,7 @@ func (s *State) indexPayment(before, p *Payment) {
 	was, is := stamp{before.OccurredAt, id}, stamp{p.OccurredAt, id}
 	moveStamp(s.proOf, before.licensed(), p.licensed(), was, is)
 	moveStamp(s.paymentsOf, before.SubscriptionID, p.SubscriptionID, was, is)
-	move(s.periodsOf, id, before.period(), p.period())
+	move(s.periodsOf, id, before.Period(), p.Period())
 }
 
 // LoadSubscription adds a subscription of the database. If it is already here, nothing changes.

@@ -84,19 +84,20 @@ func (f *step) ledgerEvent() ledgerEvent { return ledgerEvent{f.ID, f.OccurredAt
 // findForeign finds out whether the event names a payment or a subscription of another provider. Own events of the shop
 // may name any. The subscription of a reversal does not matter, and is not loaded.
 func (s *State) findForeign(f *step) {
-	f.foreign = isForeign(f.payment.Provider, f.Provider)
+	f.foreign = IsForeign(f.payment.Provider, f.Provider)
 	if f.joined != "" {
-		f.foreign = f.foreign || isForeign(s.Payments.find(f.joined).Provider, f.Provider)
+		f.foreign = f.foreign || IsForeign(s.Payments.find(f.joined).Provider, f.Provider)
 	}
 	if f.Action == events.Reverse || f.Action == events.None {
 		return
 	}
 	if of := s.Subscriptions.find(f.SubscriptionID); of != nil {
-		f.foreign = f.foreign || isForeign(of.Provider, f.Provider)
+		f.foreign = f.foreign || IsForeign(of.Provider, f.Provider)
 	}
 }
 
-func isForeign(known, now string) bool {
+// IsForeign reports whether what is known is of another provider than an event. Own events of the shop may name any.
+func IsForeign(known, now string) bool {
 	return known != "" && known != now && known != events.OwnEvents && now != events.OwnEvents
 }
 

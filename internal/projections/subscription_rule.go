@@ -57,7 +57,7 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 		if slices.Contains(t.sold, one) {
 			continue
 		}
-		first := t.sold.first(func(f *Fact) bool { return f.ByBuyer == one.ByBuyer })
+		first := t.sold.First(func(f *Fact) bool { return f.ByBuyer == one.ByBuyer })
 		if first == nil || one.before(first) { // earlier payments are for it, too
 			return time.Time{}, true
 		}
@@ -85,7 +85,7 @@ func (t *terms) soldAt(at time.Time) *Fact {
 		if one := t.sold.last(func(f *Fact) bool { return named(f) && !f.At.After(at) }); one != nil {
 			return one
 		}
-		if one := t.sold.first(named); one != nil {
+		if one := t.sold.First(named); one != nil {
 			return one
 		}
 	}

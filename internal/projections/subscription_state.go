@@ -49,10 +49,10 @@ func (s *SubscriptionState) isShown() bool {
 	return s.Status != "" && (s.Kind == "" || s.Kind == KindSubscription)
 }
 
-// ended reports whether a licence that lasts as long as the subscription has ended. A provider's word that payfold does not
-// know ends nothing.
-func (s *SubscriptionState) ended() bool {
-	return slices.Contains([]string{events.Canceled, events.Expired, events.Unpaid, events.Incomplete}, s.Status)
+// HasEnded reports whether a subscription of that status has ended, and with it a licence that lasts as long. A provider's
+// word that payfold does not know ends nothing.
+func HasEnded(status string) bool {
+	return slices.Contains([]string{events.Canceled, events.Expired, events.Unpaid, events.Incomplete}, status)
 }
 
 // live lists the statuses of subscriptions that have not ended: those that give the user more come first.

@@ -87,7 +87,7 @@ func (f Facts) told(payment string, tells []telling) Facts {
 	isTold := func(one *Fact) bool {
 		return slices.ContainsFunc(tells, func(t telling) bool { return t.EventID == one.EventID && t.says == one.Says })
 	}
-	if f.first(func(one *Fact) bool { return one.Payment == payment && !isTold(one) }) != nil {
+	if f.First(func(one *Fact) bool { return one.Payment == payment && !isTold(one) }) != nil {
 		f = f.where(func(one *Fact) bool { return one.Payment != payment || isTold(one) })
 	}
 	for _, t := range tells {

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,22 +14,6 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// paidPeriod is one period of one subscription of a user.
-type paidPeriod struct {
-	subscription, user string
-	end                int64 // in microseconds since 1970
-}
-
-// periodOf returns the period that the payment pays; the zero value if that is not known, or if the payment does not count
-// in it.
-func periodOf(p projections.Payment) paidPeriod {
-	counts := p.UserID != "" && p.Kind == projections.KindSubscription && p.ReversedAt.IsZero()
-	if !counts || p.SubscriptionID == "" || p.PeriodEnd.IsZero() {
-		return paidPeriod{}
-	}
-	return paidPeriod{p.SubscriptionID, p.UserID, p.PeriodEnd.UnixMicro()}
-}
-
 // maxOfPeriod bounds the payments of one period that are read: the first ones.
 const maxOfPeriod = 20
 
@@ -38,11 +21,12 @@ const maxOfPeriod = 20
 func (r related) readPeriods(ctx context.Context, tx pgx.Tx, payments []projections.Payment) error {
 	var subscriptions, users []string
 	var ends []time.Time
-	seen := map[paidPeriod]bool{{}: true}
-	for _, p := range payments {
-		if of := periodOf(p); !seen[of] {
+	seen := map[projections.Period]bool{{}: true}
+	for i := range payments {
+		p := &payments[i]
+		if of := p.Period(); !seen[of] {
 			seen[of] = true
-			subscriptions, users, ends = append(subscriptions, of.subscription), append(users, of.user), append(ends, p.PeriodEnd)
+			subscriptions, users, ends = append(subscriptions, p.SubscriptionID), append(users, p.UserID), append(ends, p.PeriodEnd)
 		}
 	}
 	if len(ends) == 0 {
@@ -63,25 +47,20 @@ func (r related) readPeriods(ctx context.Context, tx pgx.Tx, payments []projecti
 // addPeriods adds those of the payments that grant in a period.
 func (r related) addPeriods(payments []projections.Payment) {
 	for _, p := range payments {
-		if of := periodOf(p); of != (paidPeriod{}) && p.Credits != nil {
+		if of := p.Period(); of != (projections.Period{}) && p.Credits != nil {
 			r.Periods[of] = append(r.Periods[of], p)
 		}
 	}
 	for _, all := range r.Periods {
-		slices.SortFunc(all, inPeriod)
+		slices.SortFunc(all, func(a, b projections.Payment) int { return projections.InPeriod(&a, &b) })
 	}
-}
-
-// inPeriod orders the payments of a period as the rules do: each grants what it adds to the earlier ones.
-func inPeriod(a, b projections.Payment) int {
-	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), strings.Compare(a.EventID, b.EventID))
 }
 
 // besideOthers says that the payment grants less than it would alone, because earlier payments of its period grant.
 func (y story) besideOthers() string {
 	var earlier []string
-	for _, p := range y.rows.Periods[periodOf(y.payment)] {
-		if inPeriod(p, y.payment) < 0 {
+	for _, p := range y.rows.Periods[y.payment.Period()] {
+		if projections.InPeriod(&p, &y.payment) < 0 {
 			earlier = append(earlier, page.Name(p.ProviderPaymentID))
 		}
 	}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -10,22 +9,21 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/tables"
 )
 
 // related has the rows that some events refer to.
 type related struct {
-	Payments      map[string]projections.Payment           // by each of their names
-	Subscriptions map[string]projections.SubscriptionState // by id
-	Reversals     map[string]projections.Reversal          // by the id of their event
-	Decides       map[string]projections.Reversal          // the event that decides the status of the same reversal, by event id
-	Wrote         map[string]wrote                         // an event's ledger lines without corrections, by event id
-	Corrected     map[string]correction                    // by event id
-	Undone        map[string]correction                    // what corrections did to the grants that the event wrote or reversed, by event id
-	Waited        map[string][]string                      // payments that waited for the user whom the event names, by event id
-	Periods       map[paidPeriod][]projections.Payment     // those that grant, by the provider's time
+	Payments      map[string]projections.Payment               // by each of their names
+	Subscriptions map[string]projections.SubscriptionState     // by id
+	Reversals     map[string]projections.Reversal              // by the id of their event
+	Decides       map[string]projections.Reversal              // the event that decides the status of the same reversal, by event id
+	Wrote         map[string]wrote                             // an event's ledger lines without corrections, by event id
+	Corrected     map[string]correction                        // by event id
+	Undone        map[string]correction                        // what corrections did to the grants that the event wrote or reversed, by event id
+	Waited        map[string][]string                          // payments that waited for the user whom the event names, by event id
+	Periods       map[projections.Period][]projections.Payment // those that grant, by the provider's time
 }
 
 // wrote sums an event's ledger lines. Those of one payment are added up first.
@@ -44,7 +42,7 @@ func newRelated() related {
 		Payments: map[string]projections.Payment{}, Subscriptions: map[string]projections.SubscriptionState{},
 		Reversals: map[string]projections.Reversal{}, Decides: map[string]projections.Reversal{}, Wrote: map[string]wrote{},
 		Corrected: map[string]correction{}, Undone: map[string]correction{}, Waited: map[string][]string{},
-		Periods: map[paidPeriod][]projections.Payment{},
+		Periods: map[projections.Period][]projections.Payment{},
 	}
 }
 
@@ -118,21 +116,13 @@ func (r related) addReversals(all []projections.Reversal) {
 	newest := map[string]projections.Reversal{}
 	for _, one := range all {
 		r.Reversals[one.EventID] = one
-		if decides, known := newest[one.ReversalID]; !known || decidesAfter(one, decides) {
+		if decides, known := newest[one.ReversalID]; !known || one.DecidesAfter(&decides) {
 			newest[one.ReversalID] = one
 		}
 	}
 	for _, one := range all {
 		r.Decides[one.EventID] = newest[one.ReversalID]
 	}
-}
-
-// decidesAfter orders two events of one reversal, as the rules do: the provider's time, then how far the reversal is, then
-// the id.
-func decidesAfter(a, b projections.Reversal) bool {
-	order := []string{string(events.Pending), string(events.Succeeded), string(events.Failed)}
-	return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(slices.Index(order, a.Status), slices.Index(order, b.Status)),
-		cmp.Compare(a.EventID, b.EventID)) > 0
 }
 
 // maxWaiting bounds the payments of one subscription among which those are that waited for its user: the first ones.
@@ -161,9 +151,9 @@ func (r related) readWaited(ctx context.Context, tx pgx.Tx, list []projections.P
 
 // bringsUser reports whether the event was the first of its subscription to name a user.
 func bringsUser(e projections.ProcessedEvent, s projections.SubscriptionState) bool {
-	said := find(s.Facts, func(f *projections.Fact) bool { return f.EventID == e.EventID && f.User != "" })
+	said := s.Facts.First(func(f *projections.Fact) bool { return f.EventID == e.EventID && f.User != "" })
 	return said != nil && s.UserID == said.User &&
-		find(s.Facts, func(f *projections.Fact) bool { return f.User != "" && f.Seq < said.Seq }) == nil
+		s.Facts.First(func(f *projections.Fact) bool { return f.User != "" && f.Seq < said.Seq }) == nil
 }
 
 // addWaited adds those of the payments that waited for the user whom an event brought.
@@ -184,7 +174,7 @@ func (r related) addWaited(list []projections.ProcessedEvent, payments []project
 // waitedFor reports whether the payment had arrived before that sequence, and no event of it had named a user.
 func waitedFor(p projections.Payment, seq int64) bool {
 	before := func(f *projections.Fact) bool { return f.Says == projections.Paid && f.Seq < seq }
-	return find(p.Facts, before) != nil && find(p.Facts, func(f *projections.Fact) bool { return before(f) && f.User != "" }) == nil
+	return p.Facts.First(before) != nil && p.Facts.First(func(f *projections.Fact) bool { return before(f) && f.User != "" }) == nil
 }
 
 // readSums sums the ledger lines of the events, and the corrections of the grants that each event wrote, and of the

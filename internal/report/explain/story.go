@@ -22,19 +22,9 @@ type story struct {
 func storyOf(e projections.ProcessedEvent, rows related) story {
 	y := story{event: e, rows: rows, payment: rows.Payments[e.ProviderPaymentID]}
 	y.subscription = rows.Subscriptions[cmp.Or(e.SubscriptionID, y.payment.SubscriptionID, e.Subscription())]
-	y.paid = find(y.payment.Facts, func(f *projections.Fact) bool { return f.EventID == e.EventID && f.Says == projections.Paid })
-	y.said = find(y.subscription.Facts, func(f *projections.Fact) bool { return f.EventID == e.EventID && f.Says != projections.Named })
+	y.paid = y.payment.Facts.First(func(f *projections.Fact) bool { return f.EventID == e.EventID && f.Says == projections.Paid })
+	y.said = y.subscription.Facts.First(func(f *projections.Fact) bool { return f.EventID == e.EventID && f.Says != projections.Named })
 	return y
-}
-
-// find returns the first fact for which is returns true; nil if there is none. Facts are in the order of the provider's time.
-func find(facts projections.Facts, is func(*projections.Fact) bool) *projections.Fact {
-	for _, f := range facts {
-		if is(f) {
-			return f
-		}
-	}
-	return nil
 }
 
 func (y story) isPayment() bool { return y.event.Action == string(events.Payment) }
@@ -45,10 +35,10 @@ func (y story) named() bool { return y.payment.ProviderPaymentID != "" }
 // first of its subscription; nil if it is not kept.
 func (y story) namer() *projections.Fact {
 	names := func(f *projections.Fact) bool { return f.User != "" }
-	if own := find(y.payment.Facts, func(f *projections.Fact) bool { return f.Says == projections.Paid && names(f) }); own != nil {
+	if own := y.payment.Facts.First(func(f *projections.Fact) bool { return f.Says == projections.Paid && names(f) }); own != nil {
 		return own
 	}
-	return find(y.rows.Subscriptions[y.payment.SubscriptionID].Facts, names)
+	return y.rows.Subscriptions[y.payment.SubscriptionID].Facts.First(names)
 }
 
 // nameAndTime names an event with the provider's time.
@@ -58,7 +48,7 @@ func nameAndTime(f *projections.Fact) string {
 
 // NotClaimed says why nobody has claimed a payment; who is what the reader calls a user.
 func NotClaimed(p projections.Payment, who string) string {
-	switch user := find(p.Facts, func(f *projections.Fact) bool { return f.User != "" }); {
+	switch user := p.Facts.First(func(f *projections.Fact) bool { return f.User != "" }); {
 	case !p.Paid:
 		return "no event says that it was paid"
 	case !p.Known && p.ProductKey != "" && p.Kind == "":

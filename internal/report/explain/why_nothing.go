@@ -24,7 +24,7 @@ func (y story) ignored() string {
 		text = "Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named." + y.status()
 	case e.IsClaim():
 		text = "It says what is sold, but names no subscription. The payment is another event."
-	case e.Action == string(events.Subscription) && y.subscription.EventID == e.EventID && hasEnded(y.subscription.Status):
+	case e.Action == string(events.Subscription) && y.subscription.EventID == e.EventID && projections.HasEnded(y.subscription.Status):
 		return y.lifecycle() + y.granted()
 	case e.Action == string(events.Subscription):
 		text = fmt.Sprintf("It is about the status of a subscription, but what was sold is %s, which this event does not change.", kindWords(e.Kind))
@@ -81,14 +81,11 @@ func (y story) product() string {
 // conflict says with what the event is in conflict.
 func (y story) conflict() string {
 	e, p, s := y.event, y.payment, y.subscription
-	ofOther := func(provider string) bool {
-		return provider != "" && provider != e.Provider && provider != events.OwnEvents && e.Provider != events.OwnEvents
-	}
 	by := y.namer()
 	switch f := y.paid; {
-	case f == nil && ofOther(p.Provider):
+	case f == nil && projections.IsForeign(p.Provider, e.Provider):
 		return fmt.Sprintf(" Payment %s is of provider %s. It changed nothing.", page.Name(p.ProviderPaymentID), page.Name(p.Provider))
-	case f == nil && ofOther(s.Provider):
+	case f == nil && projections.IsForeign(s.Provider, e.Provider):
 		return fmt.Sprintf(" Subscription %s is of provider %s. It changed nothing.", page.Name(s.SubscriptionID), page.Name(s.Provider))
 	case f == nil:
 		return " It claimed and granted nothing."

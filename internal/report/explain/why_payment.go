@@ -37,7 +37,7 @@ func (y story) claimed() string {
 
 // userBefore returns another user whom events of the subscription named before that one arrived; empty if there is none.
 func (y story) userBefore(by *projections.Fact) string {
-	other := find(y.rows.Subscriptions[y.payment.SubscriptionID].Facts, func(f *projections.Fact) bool {
+	other := y.rows.Subscriptions[y.payment.SubscriptionID].Facts.First(func(f *projections.Fact) bool {
 		return f.User != "" && f.User != by.User && f.Seq < by.Seq
 	})
 	if other == nil {
@@ -69,7 +69,7 @@ func (y story) licence() string {
 	switch {
 	case !p.ReversedAt.IsZero(): // before or after the claim
 		return " The whole payment was taken back, so it gives no licence."
-	case p.Lasts && hasEnded(of.Status):
+	case p.Lasts && projections.HasEnded(of.Status):
 		return fmt.Sprintf(" It gave a licence, which ended with its subscription: %s set it to %s.", page.Name(of.EventID), page.Name(of.Status))
 	}
 	return " It gave a licence."

@@ -3,18 +3,12 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
-
-// hasEnded reports whether a subscription of that status has ended.
-func hasEnded(status string) bool {
-	return slices.Contains([]string{events.Canceled, events.Expired, events.Unpaid, events.Incomplete}, status)
-}
 
 // status says what the event says of the status of its subscription, and which event decides it.
 func (y story) status() string {
@@ -88,7 +82,7 @@ func (y story) lifecycle() string {
 	case s.SubscriptionID == "":
 		return "It is about a subscription of which the tables have nothing."
 	case s.Kind != projections.KindPro:
-	case s.EventID == e.EventID && hasEnded(s.Status):
+	case s.EventID == e.EventID && projections.HasEnded(s.Status):
 		return trimmed(y.status()+y.brought()) + " A licence that lasts as long as the subscription has ended with it."
 	}
 	if text := trimmed(y.status() + y.brought()); text != "" {
