@@ -9,21 +9,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/providers"
 )
-
-// maxText is in bytes. Longer texts are in no table.
-const maxText = 255
-
-// lastTime: payfold reads no time from then on.
-var lastTime = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // CheckText returns an error if the text is not one line of printable characters that a table can have.
 func CheckText(name, text string) error {
 	switch {
 	case !utf8.ValidString(text):
 		return fmt.Errorf("%s is not UTF-8", name)
-	case len(text) > maxText:
-		return fmt.Errorf("%s has %d bytes, at most %d are possible", name, len(text), maxText)
+	case len(text) > providers.MaxText:
+		return fmt.Errorf("%s has %d bytes, at most %d are possible", name, len(text), providers.MaxText)
 	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return fmt.Errorf("%s is %q, which has a character that cannot be printed", name, text)
 	case strings.TrimSpace(text) != text:
@@ -41,7 +36,7 @@ func ParseTime(name, text string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%s is %q, which is neither a day (2026-03-01) nor a time (2026-03-01T12:00:00Z)", name, text)
 	}
-	if t = t.UTC().Truncate(time.Microsecond); t.Year() < 2000 || !t.Before(lastTime) {
+	if t = t.UTC().Truncate(time.Microsecond); !providers.IsPlausible(t) {
 		return time.Time{}, fmt.Errorf("%s is %s, must be in the years 2000 to 2099", name, text)
 	}
 	return t, nil

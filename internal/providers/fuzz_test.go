@@ -44,7 +44,7 @@ func FuzzDecode(f *testing.F) {
 		for _, text := range texts {
 			require.True(t, utf8.ValidString(text))
 			require.NotContains(t, text, "\x00")
-			require.LessOrEqual(t, len(text), maxText)
+			require.LessOrEqual(t, len(text), MaxText)
 		}
 		for _, moment := range []int{event.PeriodStart.Year(), event.PeriodEnd.Year(), event.CanceledAt.Year(), event.OccurredAt.Year()} {
 			require.True(t, moment >= 1 && moment <= 9999)

@@ -75,7 +75,7 @@ func TestTheNextPlaceIsAskedForALogin(t *testing.T) {
 // A buyer writes it, also by pasting the address of some page.
 func TestAGitHubUserThatNoTableCanStoreDoesNotMakeTheEventInvalid(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", maxText)
+	long := strings.Repeat("x", MaxText)
 	for text, want := range map[string]string{
 		`a\u0000b`: noGitHubUser, `\ud800`: noGitHubUser, long + `x`: noGitHubUser,
 		`https://github.com/` + long + `x`:       noGitHubUser,

@@ -176,7 +176,7 @@ func TestLemonSqueezyMode(t *testing.T) {
 
 func TestATextThatNoTableCanStoreIsNoProductOfLemonSqueezy(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{`"\u0000"`, `"\ud800"`, `"` + strings.Repeat("x", maxText) + `"`} {
+	for _, id := range []string{`"\u0000"`, `"\ud800"`, `"` + strings.Repeat("x", MaxText) + `"`} {
 		event := lemonEvent(t, "order_created", `"1"`, `"first_order_item":{"product_id":`+id+`,"variant_id":`+id+`}`)
 		require.Equal(t, []events.Item{{}}, event.Items)
 	}

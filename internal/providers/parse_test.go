@@ -128,7 +128,7 @@ func TestABodyOfTheProviderIsRead(t *testing.T) {
 
 func TestTextThatNoTableCanStoreSetsAFlagAndIsLeftOut(t *testing.T) {
 	t.Parallel()
-	for _, user := range []string{`a\u0000b`, `\ud800`, strings.Repeat("x", maxText+1)} {
+	for _, user := range []string{`a\u0000b`, `\ud800`, strings.Repeat("x", MaxText+1)} {
 		event, err := parse([]byte(`{"id":"e","eventType":"t","object":{"metadata":{"user_id":"` + user + `"}}}`))
 		require.NoError(t, err)
 		require.True(t, event.InvalidText)

@@ -97,14 +97,8 @@ func notOfNumber(c byte) bool {
 	return (c < '0' || c > '9') && c != '+' && c != '-' && c != '.' && c != 'e' && c != 'E'
 }
 
-// A time outside of these is not one of a shop that takes payments. It is 0, or a number in another unit.
-var (
-	earliest = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	latest   = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
-)
-
 // moment reads an RFC 3339 time, or a number of units since 1970. The result is in UTC and truncated to microseconds; it
-// is the zero time if the value is neither, and if it is implausible: before 2000, or from 2100 on.
+// is the zero time if the value is neither, and if it is not plausible.
 func (s *scalar) moment(unit time.Duration) time.Time {
 	if !s.isText() || s.broken {
 		return time.Time{}
@@ -116,12 +110,15 @@ func (s *scalar) moment(unit time.Duration) time.Time {
 	} else if parsed, err := time.Parse(time.RFC3339, string(s.text)); err == nil {
 		t = parsed
 	}
-	t = t.UTC().Truncate(time.Microsecond)
-	if t.Before(earliest) || !t.Before(latest) {
+	if t = t.UTC().Truncate(time.Microsecond); !IsPlausible(t) {
 		return time.Time{}
 	}
 	return t
 }
+
+// IsPlausible reports whether the time can be one of a shop that takes payments: it is in the years 2000 to 2099, in UTC.
+// Another one is 0, or a number in another unit.
+func IsPlausible(t time.Time) bool { return t.UTC().Year() >= 2000 && t.UTC().Year() < 2100 }
 
 // none is an absent scalar.
 var none scalar

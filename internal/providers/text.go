@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxText bounds the text of a field, in bytes. An index row of Postgres holds 2.7 kB, and no
+// MaxText bounds the text of a field, in bytes. An index row of Postgres holds 2.7 kB, and no
 // provider's ids are nearly that long.
-const maxText = 255
+const MaxText = 255
 
 // fits reports whether a table can store the scalar as text.
 func (s *scalar) fits() bool {
-	return !s.broken && len(s.text) <= maxText && bytes.IndexByte(s.text, 0) < 0
+	return !s.broken && len(s.text) <= MaxText && bytes.IndexByte(s.text, 0) < 0
 }
 
 // texts copies an event's texts into one buffer, until the buffer is full.
