@@ -25,35 +25,37 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 	if err := p.quarantine.CheckRoom(refused.Cause); err != nil {
 		return err
 	}
-	var refusal error
+	var cause error
 	orReject := func(ctx context.Context, s *store.Store, rules projections.Rules, one []events.Event, advance store.Advance) (result Result, err error) {
-		result, refusal, err = ApplyOrReject(ctx, s, rules, one[0], advance)
+		result, cause, err = ApplyOrQuarantine(ctx, s, rules, one[0], advance)
 		return result, err
 	}
 	err := f.write(ctx, batch, orReject)
-	if err != nil || refusal == nil {
+	if err != nil || cause == nil {
 		return err
 	}
-	p.quarantine.Recorded(ctx, p.Logger, batch[0].Seq, refusal)
+	p.quarantine.Recorded(ctx, p.Logger, batch[0].Seq, cause)
 	p.metrics.quarantined.Inc()
 	return nil
 }
 
-// ApplyOrReject is Apply for one event that the database has refused alone. Between that refusal and this call somebody
+// ApplyOrQuarantine is Apply for one event whose rows the database has refused when they were alone. Since then somebody
 // may have repaired a database that refused everything. So one transaction finds out what the cause is, and does this
 // in this order:
 //
 //  1. The database must take the rejection of the event, which is rolled back. If it does not, the database is the
 //     cause, and the error says so.
 //  2. It is given the event's own rows. If it takes them, the event is applied.
-//  3. It has refused them. The rejection is written and recorded in payfold.quarantined_event. refusal is the reason.
+//  3. It has refused them. The rejection is written and recorded in payfold.quarantined_event. cause is the reason.
 //
 // A database that refuses everything until its repair refuses the first step, or takes the second, at whatever moment
 // the repair comes. Nobody can change the definitions of the tables between the steps, because the transaction has
 // locked the tables.
-func ApplyOrReject(ctx context.Context, s *store.Store, rules projections.Rules, event events.Event, advance store.Advance) (result Result, refusal, err error) {
+func ApplyOrQuarantine(
+	ctx context.Context, s *store.Store, rules projections.Rules, event events.Event, advance store.Advance,
+) (result Result, cause, err error) {
 	for attempt := 1; ; attempt++ {
-		refusal = nil
+		cause = nil
 		err = transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
 			try := trial{store: s, rules: rules, event: []events.Event{event}, logID: advance.LogID, result: &result}
 			if _, err := tx.Exec(ctx, "lock table "+tables.Names()+" in row exclusive mode"); err != nil {
@@ -63,24 +65,24 @@ func ApplyOrReject(ctx context.Context, s *store.Store, rules projections.Rules,
 				return nil, err
 			}
 			err := try.own(ctx, tx)
-			if refusal = refusalIn(err, attempt); refusal != nil {
-				return try.reject(ctx, tx, refusal)
+			if cause = causeIn(err, attempt); cause != nil {
+				return try.reject(ctx, tx, cause)
 			}
 			return &pgx.Batch{}, err
 		})
 		if store.IsConflict(err) && attempt < maxConflicts {
 			continue
 		}
-		if cause := refusalIn(err, attempt); cause != nil { // of the rejection
-			err = store.NotTheEvent(event.Seq, cause)
+		if ofRejection := causeIn(err, attempt); ofRejection != nil {
+			err = store.NotTheEvent(event.Seq, ofRejection)
 		}
-		return result, refusal, err
+		return result, cause, err
 	}
 }
 
-// refusalIn returns the cause of a refusal. It returns nil for another error, and for a conflict after which the event
-// is tried again.
-func refusalIn(err error, attempt int) error {
+// causeIn returns why the database has refused rows. It returns nil for another error, and for a conflict after which the
+// event is tried again.
+func causeIn(err error, attempt int) error {
 	var refused *store.RefusedError
 	if store.IsConflict(err) && attempt < maxConflicts || !errors.As(store.AsRefused(err), &refused) {
 		return nil

@@ -65,9 +65,9 @@ func (r *Rebuild) applyRefused(ctx context.Context, event events.Event, advance 
 	if err := r.quarantine.CheckRoom(cause); err != nil {
 		return err
 	}
-	_, refusal, err := live.ApplyOrReject(ctx, r.Store, r.Rules, event, advance)
-	if err == nil && refusal != nil {
-		r.quarantine.Recorded(ctx, r.Logger, event.Seq, refusal)
+	_, quarantined, err := live.ApplyOrQuarantine(ctx, r.Store, r.Rules, event, advance)
+	if err == nil && quarantined != nil {
+		r.quarantine.Recorded(ctx, r.Logger, event.Seq, quarantined)
 		err = errQuarantined
 	}
 	return err
