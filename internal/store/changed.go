@@ -54,8 +54,8 @@ func changedUsers(state *projections.State) tables.Set {
 		users.Add(removed.UserID)
 	}
 	state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) { users.Add(l.UserID) })
-	for i := range state.Ledger.Inserted() {
-		users.Add(state.Ledger.Inserted()[i].UserID)
+	for _, line := range state.Ledger.Inserted() {
+		users.Add(line.UserID)
 	}
 	return users
 }

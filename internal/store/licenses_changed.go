@@ -39,18 +39,12 @@ func ParseLicensesPayload(payload string) []string {
 // queueLicensesChanged notifies the inviter if the fold has changed a licence, or a payment of one.
 func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 	users := tables.Set{}
-	for _, changed := range [][]projections.Payment{state.Payments.Inserted(), state.Payments.Updated()} {
-		for _, payment := range changed {
-			if payment.Kind == projections.KindPro {
-				users.Add(payment.UserID)
-			}
+	state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
+		if p.Kind == projections.KindPro {
+			users.Add(p.UserID)
 		}
-	}
-	for _, changed := range [][]projections.ProLicense{state.Licenses.Inserted(), state.Licenses.Updated()} {
-		for _, license := range changed {
-			users.Add(license.UserID)
-		}
-	}
+	})
+	state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) { users.Add(l.UserID) })
 	if len(users) > 0 {
 		batch.Queue("select pg_notify($1, $2)", LicensesChanged, licensesPayload(users.List()))
 	}
