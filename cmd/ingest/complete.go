@@ -29,7 +29,8 @@ func (c *completeCommand) Check(faults *cli.Faults) {
 		_, err := ownevents.KindOf(sold, c.Product, time.Now())
 		faults.Add(err)
 	}
-	c.check("complete", e, false, map[string]string{"PAYMENT": c.Payment, "--product": c.Product, "--github": c.GitHub}, faults)
+	texts := map[string]string{"PAYMENT": c.Payment, "--product": c.Product, "--github": c.GitHub}
+	c.check("complete", e, false, texts, faults)
 }
 
 // Run sends what the payment lacks.
@@ -38,5 +39,6 @@ func (c *completeCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if c.Product != "" {
 		what = ", for product " + page.Name(c.Product)
 	}
-	return c.run(ctx, streams, fmt.Sprintf("Payment %s is of user %s%s. The first user whom its events name keeps it.", page.Name(c.Payment), page.Name(c.User), what))
+	return c.run(ctx, streams, fmt.Sprintf("Payment %s is of user %s%s. The first user whom its events name keeps it.",
+		page.Name(c.Payment), page.Name(c.User), what))
 }

@@ -31,7 +31,8 @@ func (c *extendCommand) Check(faults *cli.Faults) {
 func (c *extendCommand) Run(ctx context.Context, streams cli.Streams) error {
 	known, err := thingsOf(ctx, c.User)
 	if err == nil && !known.hasSubscription(c.Subscription) {
-		fmt.Fprintf(streams.Err, "nothing was sent: user %s has no subscription %s; projector explain --user shows them\n", page.Name(c.User), page.Name(c.Subscription))
+		fmt.Fprintf(streams.Err, "nothing was sent: user %s has no subscription %s; projector explain --user shows them\n",
+			page.Name(c.User), page.Name(c.Subscription))
 		return cli.Status(cli.ExitNo)
 	}
 	return c.run(ctx, streams, fmt.Sprintf("Extend subscription %s of user %s at least until %s.",

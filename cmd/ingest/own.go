@@ -82,9 +82,6 @@ type ownFlags struct {
 // check checks the flags and makes the event with them. more are further texts, by the names of their flags.
 func (o *ownFlags) check(command string, e ownevents.Event, newPayment bool, more map[string]string, faults *cli.Faults) {
 	o.Check(faults)
-	if more == nil {
-		more = map[string]string{}
-	}
 	more["--user"], more["--reason"], more["--customer"], more["--id"] = o.User, o.Reason, o.Customer, o.ID
 	good := true
 	for _, name := range slices.Sorted(maps.Keys(more)) {

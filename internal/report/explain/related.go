@@ -29,11 +29,6 @@ type related struct {
 // wrote sums an event's ledger lines. Those of one payment are added up first.
 type wrote struct{ Granted, TookBack int64 }
 
-func (w *wrote) add(sum int64) {
-	w.Granted += max(sum, 0)
-	w.TookBack -= min(sum, 0)
-}
-
 // correction sums an event's ledger lines of entry correction.
 type correction struct{ Undone, GivenBack int64 }
 

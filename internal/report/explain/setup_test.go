@@ -92,7 +92,8 @@ func (r related) addSums(event string, lines []projections.LedgerLine) {
 	}
 	var own wrote
 	for _, sum := range ofPayments {
-		own.add(sum)
+		own.Granted += max(sum, 0)
+		own.TookBack -= min(sum, 0)
 	}
 	r.Wrote[event] = own
 	for _, l := range lines {
