@@ -115,7 +115,7 @@ func TestTheExamplesOfTheEnvironmentNameWhatExists(t *testing.T) {
 		require.NotEmpty(t, names)
 		for _, name := range names {
 			if !strings.HasPrefix(name[1], "AWS_") {
-				require.Contains(t, section(string(page), title), "`"+name[1]+"`")
+				require.Contains(t, section(string(page), title)+section(string(page), "Both programs"), "`"+name[1]+"`")
 			}
 		}
 	}
