@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +26,9 @@ const maxDepth = 100
 
 // Parse decodes one body of the provider. The body must be exactly one JSON object in valid UTF-8, at most maxDepth
 // deep. It must have the provider's id, type and object exactly once; id and type must be non-empty strings without lone
-// surrogates, and the object an object. It must have what no body of the provider lacks. id is the event's id if the provider sends it in a header. OccurredAt is the
-// provider's time, if there is one. The error is a *SyntaxError.
+// surrogates, and the object an object. It must have what no body of the provider lacks, and one of its types if these
+// are all that there are. id is the event's id if the provider sends it in a header. OccurredAt is the provider's time,
+// if there is one. The error is a *SyntaxError.
 //
 // Ingest needs only the id, the type and the partition key. It calls the same function as a
 // projector, so that it accepts exactly what a projector can read.
@@ -75,6 +77,10 @@ func (p *Provider) check(v *values) error {
 	}
 	if n := p.reader.envelope[2]; n != nil && v.slots[n.slot].kind != '{' && v.slots[n.slot].kind != '}' {
 		return &SyntaxError{p.object + " is not a JSON object"}
+	}
+	if p.closed && p.known[string(v.slots[p.reader.envelope[1].slot].text)] == nil {
+		types := slices.Sorted(maps.Keys(p.events))
+		return &SyntaxError{p.kind + " is none of " + strings.Join(types, ", ")}
 	}
 	return nil
 }

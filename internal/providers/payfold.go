@@ -18,6 +18,7 @@ var payfold = &Provider{
 	},
 	sums:     []sum{{amount: "amount", currency: "currency", ofTransaction: true}},
 	reversed: map[string]events.ReversalStatus{"failed": events.Failed},
+	closed:   true, // a mistyped type would do nothing
 	events: map[string]meaning{
 		"payment":      {action: events.Payment},
 		"gift":         {action: events.Payment, facts: facts{kind: "", product: "", expires: "expires_at"}, decide: give},

@@ -36,6 +36,7 @@ type Provider struct {
 	reversed map[string]events.ReversalStatus // likewise of a reversal; any other word is Pending
 	arrived  []string                         // the states of a payment whose money arrived; nil: all but those of unpaid
 	events   map[string]meaning               // what each type means; other types have no effect
+	closed   bool                             // there are no other types: a body with another one is refused
 
 	reader *trie // compiled
 	known  map[string]*compiled
