@@ -78,9 +78,8 @@ func (p *Provider) check(v *values) error {
 	if n := p.reader.envelope[2]; n != nil && v.slots[n.slot].kind != '{' && v.slots[n.slot].kind != '}' {
 		return &SyntaxError{p.object + " is not a JSON object"}
 	}
-	if p.closed && p.known[string(v.slots[p.reader.envelope[1].slot].text)] == nil {
-		types := slices.Sorted(maps.Keys(p.events))
-		return &SyntaxError{p.kind + " is none of " + strings.Join(types, ", ")}
+	if kind := v.slots[p.reader.envelope[1].slot].text; p.closed && p.known[string(kind)] == nil && string(kind) != events.LostType {
+		return &SyntaxError{p.kind + " is none of " + strings.Join(slices.Sorted(maps.Keys(p.events)), ", ")}
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func describe(p *Provider) string {
 	}) {
 		fmt.Fprintf(out, "| %s | %s|\n", describePaths(strings.Join(group.types, " ")), group.text)
 	}
-	out.WriteString("| any other | `none` | |\n\n| what | where; the first that is present counts |\n|---|---|\n")
+	fmt.Fprintf(out, "| any other | %s | |\n", map[bool]string{true: "refused with 400", false: "`none`"}[p.closed])
+	out.WriteString("\n| what | where; the first that is present counts |\n|---|---|\n")
 	row := func(what, where string) {
 		if where != "" {
 			fmt.Fprintf(out, "| %s | %s |\n", what, where)
