@@ -1,6 +1,9 @@
+//go:build linux
+
 package endtoend
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -32,17 +36,48 @@ func realSized(i int) string {
 func eventID(i int) string { return fmt.Sprintf("evt_%d", i) }
 
 // BenchmarkDeliveries measures how fast ingest answers 200. Each answer comes after an
-// fsync.
+// fsync. The bodies are of bodySize, or Stripe's invoices of 5.5 KB.
 func BenchmarkDeliveries(b *testing.B) {
-	w := setup(b)
-	latencies := w.deliverMany(b, b.N)
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
-	reportLatencies(b, "", latencies)
-	b.ReportMetric(residentMB(b, w.ingest), "ingest-MB")
+	invoice, err := os.ReadFile("../../examples/stripe/invoice.paid.json")
+	require.NoError(b, err)
+	for _, name := range []string{"provider", "stripe"} {
+		b.Run(name, func(b *testing.B) {
+			w := setup(b, "STRIPE_WEBHOOK_SECRET="+secretOf("stripe"))
+			deliver := w.deliverRealSized
+			if name == "stripe" {
+				deliver = w.sendInvoices(b, string(invoice))
+			}
+			before := cpuTime(b, w.ingest.Pid(), 0)
+			latencies := deliverMany(b, b.N, deliver)
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+			b.ReportMetric(float64((cpuTime(b, w.ingest.Pid(), 0)-before).Microseconds())/float64(b.N), "ingest-CPU-us/delivery")
+			reportLatencies(b, "", latencies)
+			b.ReportMetric(residentMB(b, w.ingest), "ingest-MB")
+		})
+	}
 }
 
-// deliverMany delivers count events over many connections and returns how long each took.
-func (w *world) deliverMany(b *testing.B, count int) []time.Duration {
+// delivery makes the delivery of that number.
+type delivery func(ctx context.Context, i int) (status int, answer string, err error)
+
+func (w *world) deliverRealSized(ctx context.Context, i int) (status int, answer string, err error) {
+	return w.provider.Deliver(ctx, realSized(i))
+}
+
+// sendInvoices returns deliveries of Stripe: that invoice, with other ids each time.
+func (w *world) sendInvoices(b *testing.B, invoice string) delivery {
+	stripe := providers.Named("stripe")
+	key, err := stripe.NewSecret(secretOf("stripe"))
+	require.NoError(b, err)
+	return func(ctx context.Context, i int) (status int, answer string, err error) {
+		ids := strings.NewReplacer("evt_1Tfirstpaym", eventID(i), "in_1TFirst1first", fmt.Sprint("in_", i), "cus_T7G4VJt5crsibQ", fmt.Sprint("cus_", i%1000))
+		body := []byte(ids.Replace(invoice))
+		return w.provider.Post(ctx, w.pathOf(stripe), stripe.Sign(key, "", body, time.Now()), body)
+	}
+}
+
+// deliverMany makes count deliveries over many connections and returns how long each took.
+func deliverMany(b *testing.B, count int, deliver delivery) []time.Duration {
 	latencies := make([]time.Duration, count)
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -51,7 +86,7 @@ func (w *world) deliverMany(b *testing.B, count int) []time.Duration {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
 				began := time.Now()
-				status, answer, err := w.provider.Deliver(b.Context(), realSized(i))
+				status, answer, err := deliver(b.Context(), i)
 				if err != nil || status != 200 {
 					b.Errorf("delivery %d: %d %s %v", i, status, answer, err)
 					return
@@ -68,7 +103,7 @@ func (w *world) deliverMany(b *testing.B, count int) []time.Duration {
 // BenchmarkProjection measures how fast a projector folds an existing log.
 func BenchmarkProjection(b *testing.B) {
 	w := setup(b)
-	w.deliverMany(b, b.N)
+	deliverMany(b, b.N, w.deliverRealSized)
 	head := w.head(b)
 	b.ResetTimer() // the timer is stopped
 	projector := w.startProjector(b)

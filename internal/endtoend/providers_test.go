@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -194,7 +193,7 @@ func interleaved(shop []scenario) (out []toDeliver) {
 }
 
 // setupProviders is setup with an ingest that has the secrets of these providers only.
-func setupProviders(t *testing.T, served ...string) *world {
+func setupProviders(t testing.TB, served ...string) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir(), listen: ports.Free(t), provider: newProvider(t), database: testenv.Database(t)}
 	for _, name := range served {
@@ -228,19 +227,14 @@ func (w *world) deliverTo(t *testing.T, p *providers.Provider, id string, body [
 	secret, err := p.NewSecret(secretOf(p.Name()))
 	require.NoError(t, err)
 	for status = http.StatusServiceUnavailable; status == http.StatusServiceUnavailable; {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+w.listen+p.Path(), bytes.NewReader(body))
+		status, answer, err = w.provider.Post(t.Context(), w.pathOf(p), p.Sign(secret, id, body, time.Now()), body)
 		require.NoError(t, err)
-		request.Header = p.Sign(secret, id, body, time.Now())
-		request.Header.Set("Content-Type", "application/json")
-		response, err := w.provider.Client.Do(request)
-		require.NoError(t, err)
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
-		status, answer = response.StatusCode, string(text)
 	}
 	return status, answer
 }
+
+// pathOf is where the deliveries of a provider go.
+func (w *world) pathOf(p *providers.Provider) string { return "http://" + w.listen + p.Path() }
 
 // requireWanted compares the tables with the sums of what the scenarios want.
 func (w *world) requireWanted(t *testing.T, shop []scenario) {

@@ -24,12 +24,18 @@ const retryPause = 20 * time.Millisecond // a real provider waits minutes
 
 // Deliver delivers once. Without an answer the status is 0.
 func (p *Provider) Deliver(ctx context.Context, body string) (status int, answer string, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader([]byte(body)))
+	signature := specification.Sign(specification.NewSecret(p.Secret), []byte(body))
+	return p.Post(ctx, p.URL, http.Header{specification.SignatureHeader: {signature}}, []byte(body))
+}
+
+// Post posts a body with these headers.
+func (p *Provider) Post(ctx context.Context, url string, header http.Header, body []byte) (status int, answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
+	request.Header = header
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(specification.SignatureHeader, specification.Sign(specification.NewSecret(p.Secret), []byte(body)))
 	response, err := p.Client.Do(request)
 	if err != nil {
 		return 0, "", err
