@@ -5,6 +5,7 @@ package endtoend
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -78,10 +79,8 @@ func foldRecorded(ctx context.Context, into *store.Store, batch []events.Event) 
 		if err != nil {
 			return err
 		}
-		for _, event := range batch {
-			if err := store.Fold(defaultRules, state, event); err != nil {
-				return err
-			}
+		if err := defaultRules.FoldAll(state, slices.Values(batch)); err != nil {
+			return err
 		}
 		writes := &pgx.Batch{}
 		into.QueueChanges(writes, state)

@@ -84,10 +84,8 @@ func withoutKnownMarks(ctx context.Context, tx pgx.Tx, batch []events.Event) ([]
 // fold returns the statements that write what the events change. The result is complete when the
 // statements have been sent.
 func fold(s *store.Store, rules projections.Rules, state *projections.State, batch []events.Event, result *Result) (*pgx.Batch, error) {
-	for _, event := range batch {
-		if err := store.Fold(rules, state, event); err != nil {
-			return nil, err
-		}
+	if err := rules.FoldAll(state, slices.Values(batch)); err != nil {
+		return nil, err
 	}
 	*result = resultOf(state)
 	writes := &pgx.Batch{}

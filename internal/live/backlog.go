@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -79,10 +80,8 @@ func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, e
 	if err := b.load(ctx, batch); err != nil {
 		return nil, err
 	}
-	for _, event := range batch {
-		if err := store.Fold(b.rules, b.state, event); err != nil {
-			return nil, err
-		}
+	if err := b.rules.FoldAll(b.state, slices.Values(batch)); err != nil {
+		return nil, store.AsRefused(err)
 	}
 	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}, result: resultOf(b.state)}
 	b.store.QueueChanges(folded.writes, b.state)

@@ -17,9 +17,35 @@ package projections
 
 import (
 	"cmp"
+	"fmt"
+	"iter"
 
 	"github.com/payfold/payfold/internal/events"
 )
+
+// FoldAll applies the events to the state, in order. If the rules panic, the error is a *PanicError that names the event,
+// and the state must not be used.
+func (r Rules) FoldAll(s *State, all iter.Seq[events.Event]) (err error) {
+	var seq uint64
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &PanicError{seq, cause}
+		}
+	}()
+	for e := range all {
+		seq = e.Seq
+		r.Fold(s, e)
+	}
+	return nil
+}
+
+// PanicError means that the rules have panicked.
+type PanicError struct {
+	Seq   uint64 // of the event
+	Cause any
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("the rules panicked: %v", e.Cause) }
 
 // Fold applies one event to the state. It is deterministic and total: if it cannot use an
 // event, it records why, and keeps at most what the event says of its payment. If the state

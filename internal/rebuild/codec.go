@@ -1,6 +1,7 @@
 package rebuild
 
 import (
+	"iter"
 	"time"
 
 	"github.com/payfold/payfold/internal/codec"
@@ -65,6 +66,17 @@ func (r *eventReader) read(record string) *events.Event {
 		panic(err)
 	}
 	return &r.event
+}
+
+// all yields the events of the records.
+func (r *eventReader) all(records []string) iter.Seq[events.Event] {
+	return func(yield func(events.Event) bool) {
+		for _, record := range records {
+			if !yield(*r.read(record)) {
+				return
+			}
+		}
+	}
 }
 
 // sequence reads only the sequence of an event.

@@ -124,10 +124,8 @@ const largeBucket = 20 * bucketEvents
 // fold folds events into empty tables and returns the rows. The sums of extras stay in the state. The error may be a
 // store.RefusedError.
 func (w *worker) fold(records []string) ([][]byte, error) {
-	for _, record := range records {
-		if err := store.Fold(w.rules, w.state, *w.reader.read(record)); err != nil {
-			return nil, err
-		}
+	if err := w.rules.FoldAll(w.state, w.reader.all(records)); err != nil {
+		return nil, store.AsRefused(err)
 	}
 	rows := make([][]byte, len(tables.All))
 	for i, change := range tables.Changes(w.state) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/sqlstate"
 )
 
@@ -26,9 +27,13 @@ func (e *CommitError) Error() string { return "commit: " + e.Cause.Error() }
 
 func (e *CommitError) Unwrap() error { return e.Cause }
 
-// AsRefused returns err, wrapped in a RefusedError if the database would refuse the
-// same rows again.
+// AsRefused returns err, wrapped in a RefusedError if the database would refuse the same rows again, or the rules have
+// panicked.
 func AsRefused(err error) error {
+	var panicked *projections.PanicError
+	if errors.As(err, &panicked) {
+		return &RefusedError{panicked.Seq, err}
+	}
 	if isRefused(err) {
 		return &RefusedError{Cause: err}
 	}

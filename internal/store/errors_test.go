@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,7 +16,7 @@ import (
 
 func TestAPanicOfTheRulesIsARefusedErrorOfThatEvent(t *testing.T) {
 	t.Parallel()
-	err := Fold(projections.Rules{Mode: projections.ModeAny}, nil, events.Event{Seq: 7})
+	err := AsRefused(projections.Rules{Mode: projections.ModeAny}.FoldAll(nil, slices.Values([]events.Event{{Seq: 7}})))
 	var refused *RefusedError
 	require.ErrorAs(t, err, &refused)
 	require.EqualValues(t, 7, refused.Seq)

@@ -1,6 +1,10 @@
 package tables
 
-import "github.com/jackc/pgx/v5"
+import (
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/projections"
+)
 
 // Change is the rows of one table that have to be written.
 type Change interface {
@@ -31,4 +35,11 @@ func (c changes[R]) Queue(batch *pgx.Batch) {
 	c.table.remove(batch, c.removed)
 	c.table.update(batch, c.updated) // first, because an inserted row may have a name that another one gives up
 	c.table.insert(batch, c.inserted)
+}
+
+// QueueChanges queues the statements that write what the fold changed in all tables.
+func QueueChanges(batch *pgx.Batch, state *projections.State) {
+	for _, c := range Changes(state) {
+		c.Queue(batch)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -116,10 +117,8 @@ func (s *Settle) refold(ctx context.Context, tx pgx.Tx, customers *customers, th
 	if others > 0 {
 		return fmt.Errorf("%w: the tables have %d events of these customers that the log does not have; first have the provider send them again", s.errRebuild(), others)
 	}
-	for _, event := range theirs {
-		if err := store.Fold(s.Rules, state, event); err != nil {
-			return s.refused(err)
-		}
+	if err := s.Rules.FoldAll(state, slices.Values(theirs)); err != nil {
+		return s.refused(err)
 	}
 	writes = &pgx.Batch{}
 	s.Tables.QueueChanges(writes, state)

@@ -9,6 +9,16 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
+// QueueChanges queues the statements that write what the fold changed. Those of the live
+// schema also notify the inviter and apps.
+func (s *Store) QueueChanges(writes *pgx.Batch, state *projections.State) {
+	tables.QueueChanges(writes, state)
+	if s.schema == LiveSchema {
+		queueLicensesChanged(writes, state)
+		queueChanged(writes, state)
+	}
+}
+
 // Changed is the notification channel for apps. Each transaction that changes rows of users in the live tables sends one
 // notification: {"users":["u_1"]}, or {"all":true} if the users do not fit, or may be any after a promotion or settle.
 const Changed = "payfold_changed"
@@ -58,4 +68,45 @@ func changedUsers(state *projections.State) tables.Set {
 		users.Add(line.UserID)
 	}
 	return users
+}
+
+// LicensesChanged is the notification channel for changed purchases of licences. When a batch with
+// such changes commits, the channel receives the users as a JSON list, or an empty payload if the
+// list is too long.
+const LicensesChanged = "payfold_licenses"
+
+// Postgres accepts payloads of less than 8000 bytes.
+const maxNotification = 7999
+
+// licensesPayload returns the payload for these users.
+func licensesPayload(users []string) string {
+	text, err := json.Marshal(users)
+	if err != nil || len(text) > maxNotification {
+		return ""
+	}
+	return string(text)
+}
+
+// ParseLicensesPayload returns the users of a payload. nil means that any user may have
+// changed.
+func ParseLicensesPayload(payload string) []string {
+	var users []string
+	if json.Unmarshal([]byte(payload), &users) != nil {
+		return nil
+	}
+	return users
+}
+
+// queueLicensesChanged notifies the inviter if the fold has changed a licence, or a payment of one.
+func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
+	users := tables.Set{}
+	state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
+		if p.Kind == projections.KindPro {
+			users.Add(p.UserID)
+		}
+	})
+	state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) { users.Add(l.UserID) })
+	if len(users) > 0 {
+		batch.Queue("select pg_notify($1, $2)", LicensesChanged, licensesPayload(users.List()))
+	}
 }
