@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
+.PHONY: help build run demo test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -16,6 +16,11 @@ build: ## bin/ingest and bin/projector
 
 run: build ## both programs with their own log and Postgres, until Ctrl-C
 	@exec deploy/run.sh
+
+URL ?= http://127.0.0.1:8080
+CONSOLE ?= http://127.0.0.1:8083
+demo: ## fills a running make run with a shop's quarter
+	@go run ./deploy/demo -url $(URL) -console $(CONSOLE)
 
 test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

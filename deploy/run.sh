@@ -12,11 +12,16 @@ unset ADMIN_ADDR
 ingest_admin="${INGEST_ADMIN_ADDR:-127.0.0.1:8081}"
 projector_admin="${PROJECTOR_ADMIN_ADDR:-127.0.0.1:8082}"
 
-send='bin/ingest send'
+send='bin/ingest send' demo=''
 if ! [[ $'\n'$(env) =~ $'\n'[A-Z]+_(WEBHOOK|EVENT)_SECRET(_FILE)?=[^[:space:]] ]]; then
 	export PROVIDER_WEBHOOK_SECRET=whsec_local_development
-	echo 'warning: no signing secret is set; PROVIDER_WEBHOOK_SECRET is whsec_local_development, which everyone knows' >&2
+	export STRIPE_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET PADDLE_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET
+	export CREEM_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET PAYFOLD_EVENT_SECRET=$PROVIDER_WEBHOOK_SECRET
+	export CATALOGUE_FILE="${CATALOGUE_FILE:-deploy/demo/catalogue.yaml}"
+	echo "warning: no signing secret is set, so this is a trial: all are $PROVIDER_WEBHOOK_SECRET, which everyone knows;" \
+		"the catalogue is $CATALOGUE_FILE" >&2
 	send="PROVIDER_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET $send"
+	demo='make demo'
 fi
 # The providers whose secret is set, by their names in paths: PAYFOLD_EVENT_SECRET is the one of payfold.
 served="$(env | sed -nE 's/^([A-Z]+)_(WEBHOOK|EVENT)_SECRET(_FILE)?=.*[^[:space:]].*/\1/p' | tr '[:upper:]' '[:lower:]' | sort -u)"
@@ -97,7 +102,12 @@ if alive; then
 	[ -z "$console" ] || look="http://$console/?token=${CONSOLE_TOKEN:-$(cat "$CONSOLE_TOKEN_FILE")}"
 	host="${listen%:*}"
 	url="http://${host:-127.0.0.1}:${listen##*:}"
-	[ "$url" = http://127.0.0.1:8080 ] || send="$send --url $url"
+	if [ "$url" != http://127.0.0.1:8080 ]; then
+		send="$send --url $url" demo="${demo:+$demo URL=$url}"
+	fi
+	[ "$DATA_DIR" = ./data ] || demo="${demo:+DATA_DIR=$DATA_DIR $demo}"
+	[ "${console:-127.0.0.1:8083}" = 127.0.0.1:8083 ] || demo="${demo:+$demo CONSOLE=http://$console}"
+	[ -z "$demo" ] || demo=$'A shop\'s quarter, to look at, in another terminal:\n\n'"  $demo"$'\n'
 	paths='' first=''
 	for name in $served; do
 		[ -d "examples/$name" ] || [ "$name" = provider ] || continue # a variable of another program
@@ -123,6 +133,7 @@ if alive; then
 		  $first
 		  $psql -c 'select event_id, outcome, reason from processed_event'
 
+		$demo
 	TEXT
 fi
 

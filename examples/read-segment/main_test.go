@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// segment was written by ingest after it received examples/first-event.json.
+// segment was written by ingest after it received testdata/first-event.json.
 const segment = "testdata/00000000000000000001.seg"
 
 func TestASegmentOfFormat2IsReadWithoutPayfold(t *testing.T) {
@@ -20,7 +20,7 @@ func TestASegmentOfFormat2IsReadWithoutPayfold(t *testing.T) {
 	require.NoError(t, printSegment(&out, segment))
 	var m message
 	require.NoError(t, json.Unmarshal([]byte(out.String()), &m))
-	sent, err := os.ReadFile("../first-event.json")
+	sent, err := os.ReadFile("testdata/first-event.json")
 	require.NoError(t, err)
 	require.Equal(t, string(sent), m.Body)
 	require.EqualValues(t, 1, m.Seq)

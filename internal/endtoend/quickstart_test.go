@@ -61,6 +61,10 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	link := regexp.MustCompile(`http://` + regexp.QuoteMeta(console) + `/\?token=\S+`).FindString(running.Output())
 	require.Contains(t, follow(t, link, "/events/evt_first_1"), "It granted 200 credits.", "the link that is printed opens the console")
 
+	demo := regexp.MustCompile(`make demo .*`).FindString(running.Output())
+	require.Contains(t, shell(t, dir, demo), "\nWhat its ")
+	require.Contains(t, follow(t, link, "/users/u_ortega"), "price_studio_month")
+
 	running.SignalGroup(syscall.SIGINT) // Ctrl-C
 	running.Exit(t)
 	for _, address := range []string{listen, ingestAdmin, projectorAdmin, console} {
