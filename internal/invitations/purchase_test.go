@@ -373,7 +373,7 @@ func TestALicenceThatEndsWithItsSubscriptionEndsItsInvitation(t *testing.T) {
 	t.Parallel()
 	w, r := invited(t, "octo")
 	w.exec(t, "update portal.payment_facts set lasts = true, subscription_id = 's1'")
-	w.exec(t, "insert into portal.subscription_facts (subscription_id, status, occurred_at, stream_seq, grace_days) values ('s1', 'past_due', now(), 1, 0)")
+	w.exec(t, "insert into portal.subscription_facts (subscription_id, status, occurred_at, stream_seq) values ('s1', 'past_due', now(), 1)")
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
 	w.exec(t, "update portal.subscription_facts set status = 'canceled'")

@@ -1,7 +1,10 @@
 package projections
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,7 +26,7 @@ products:
 	rules := Rules{Mode: ModeAny, Catalogue: sold}
 	about := func(minute int, eventType, id, subscription, product string) string {
 		return at(minute, ofType(eventType, id, `"id":"`+subscription+`","object":"subscription","product":"`+product+
-			`","last_transaction_id":"t_`+id+`","metadata":{"user_id":"u_`+subscription+`"}`))
+			`","last_transaction_id":"t_`+id+`","current_period_end_date":"2026-02-01T00:00:00Z","metadata":{"user_id":"u_`+subscription+`"}`))
 	}
 	bodies := []string{
 		about(1, "subscription.paid", "e1", "s_plain", "plain"),
@@ -40,15 +43,60 @@ products:
 		for _, i := range order {
 			foldInto(t, s, rules, bodies[i])
 		}
-		days := map[string]int64{}
+		days := map[string]int{}
 		for _, one := range s.Subscriptions.Rows() {
-			days[one.SubscriptionID] = one.GraceDays
+			days[one.SubscriptionID] = int(one.GraceUntil.Sub(one.CurrentPeriodEnd) / (24 * time.Hour))
 		}
-		require.Equal(t, map[string]int64{
+		require.Equal(t, map[string]int{
 			"s_plain": 0, "s_early": 3, "s_late": 7, "s_tool": 5, "s_changed": 3, "s_unknown": 0,
 		}, days)
 	}
 	for _, one := range foldInto(t, NewState(), anyMode, bodies...).Subscriptions.Rows() {
-		require.Zero(t, one.GraceDays, "without a catalogue")
+		require.Equal(t, one.CurrentPeriodEnd, one.GraceUntil, "without a catalogue")
 	}
+}
+
+// Some providers begin the next period although its payment has failed. Nobody has paid for that period.
+func TestTheGraceOfAPastDueSubscriptionBeginsWhereWhatIsPaidEnds(t *testing.T) {
+	t.Parallel()
+	// A month of s1 that begins in that month, and a payment on that day, which says its period or not.
+	pays := func(id, day string, month int) [2]string {
+		paid := monthly(id, day, "paid", month)
+		paid[1] = strings.Replace(paid[1], `"id":"s1"`, `"id":"s1","last_transaction_id":"t_`+id+`"`, 1)
+		return paid
+	}
+	bare := func(id, day string) [2]string {
+		return own(id, "payment", `"time":"`+day+`T00:00:00Z","payment":"t_`+id+`","subscription":"s1","user":"u1","kind":"subscription"`)
+	}
+	unpaid := monthly("due", "2026-02-02", "past_due", 2)
+	for name, c := range map[string]struct {
+		log  [][2]string
+		want string
+	}{
+		"the next period has begun":              {[][2]string{pays("e1", "2026-01-01", 1), unpaid}, "2026-02-01"},
+		"it is paid in the end":                  {[][2]string{pays("e1", "2026-01-01", 1), unpaid, pays("e2", "2026-02-05", 2)}, "2026-03-01"},
+		"it was paid, and something else is not": {[][2]string{pays("e1", "2026-02-01", 2), unpaid}, "2026-03-01"},
+		"after a trial":                          {[][2]string{monthly("e1", "2026-01-01", "trialing", 1), unpaid}, "2026-02-01"},
+		"a payment before, without period":       {[][2]string{bare("e1", "2026-01-01"), unpaid}, "2026-02-01"},
+		"a payment in it, without period":        {[][2]string{bare("e1", "2026-02-01"), unpaid}, "2026-03-01"},
+		"a payment a moment before it":           {[][2]string{bare("e1", "2026-01-31"), bare("e2", "2026-01-01"), unpaid}, "2026-02-01"},
+		"the shop has extended it":               {[][2]string{pays("e1", "2026-01-01", 1), unpaid, extend("x1", "2026-04-01")}, "2026-04-01"},
+		"no period is known": {
+			[][2]string{specified(at(1, ofType("subscription.past_due", "e1", `"id":"s1","metadata":{"user_id":"u1"}`)))}, "2026-01-02",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, log := range [][][2]string{c.log, backwards(c.log)} {
+				state, _ := by(t, anyMode, log...).Subscriptions.Get("s1")
+				require.Equal(t, c.want, state.GraceUntil.Format(time.DateOnly))
+			}
+		})
+	}
+}
+
+func backwards(log [][2]string) [][2]string {
+	out := slices.Clone(log)
+	slices.Reverse(out)
+	return out
 }

@@ -124,13 +124,47 @@ func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionSta
 			derived.ProductKey, byBuyer = named.Product, named.ByBuyer
 		}
 	}
-	if f := s.Facts.extension(); f != nil && f.Extended.After(derived.CurrentPeriodEnd) {
-		derived.CurrentPeriodEnd = f.Extended
+	end := r.paidUntil(&derived, of)
+	if f := s.Facts.extension(); f != nil {
+		derived.CurrentPeriodEnd, end = later(derived.CurrentPeriodEnd, f.Extended), later(end, f.Extended)
 	}
-	if offer := r.Catalogue.Offer(derived.ProductKey, derived.OccurredAt); offer != nil {
-		derived.GraceDays = offer.GraceDays
+	if derived.GraceUntil = end; !end.IsZero() {
+		if offer := r.Catalogue.Offer(derived.ProductKey, derived.OccurredAt); offer != nil {
+			derived.GraceUntil = end.Add(time.Duration(offer.GraceDays) * 24 * time.Hour)
+		}
 	}
 	return derived
+}
+
+// paidUntil returns the end of what an active or past due subscription has paid; the zero time if it is not known. Some
+// providers begin the next period although its payment has failed. Then what is paid ends where that period begins.
+func (r Rules) paidUntil(s *SubscriptionState, of terms) time.Time {
+	if s.Status != events.PastDue {
+		return s.CurrentPeriodEnd
+	}
+	pays := func(f *Fact) bool {
+		if f.Says != Paid || !r.paysFor(f, of) {
+			return false
+		}
+		if f.Until.IsZero() { // it does not say what it pays; the payment of a period can come a little before it
+			return f.At.After(s.CurrentPeriodStart.Add(-24 * time.Hour))
+		}
+		return !f.Until.Before(s.CurrentPeriodEnd)
+	}
+	switch {
+	case s.CurrentPeriodEnd.IsZero():
+		return s.OccurredAt
+	case s.CurrentPeriodStart.IsZero() || s.Facts.First(pays) != nil:
+		return s.CurrentPeriodEnd
+	}
+	return s.CurrentPeriodStart
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // productOf returns the fact whose product a fact shows: where only the buyer names the product of a payment, what the

@@ -28,8 +28,8 @@ type SubscriptionState struct {
 
 	// The columns below are for the rules and for views. The view that people read does not have them.
 
-	GraceDays int64 `db:"grace_days"` // of the offer when the status was decided; 0 without a catalogue
-	Facts     Facts `db:"facts"`
+	GraceUntil time.Time `db:"grace_until"` // how long it counts while it is active or past due; zero: no end is known
+	Facts      Facts     `db:"facts"`
 }
 
 const implicitPrefix = "implicit:"

@@ -130,6 +130,14 @@ func TestASubscriptionEntitlesUntilItsPeriodEndsAndItsGrace(t *testing.T) {
 			[]told{long, then("past_due", -10)},
 			of(false, "past_due", days(-7), "then"),
 		},
+		"past due, the next period has begun and is not paid, in its grace": {
+			[]told{over, {-2, "subscription.past_due", "then", "s1", "plan", -2, 28, ""}},
+			of(true, "past_due", days(1), "then"),
+		},
+		"past due, the next period has begun and is not paid, after its grace": {
+			[]told{long, {-10, "subscription.past_due", "then", "s1", "plan", -10, 20, ""}},
+			of(false, "past_due", days(-7), "then"),
+		},
 		"past due, without a period": {
 			[]told{bare, then("past_due", -1)},
 			of(true, "past_due", days(2), "then"),

@@ -37,8 +37,7 @@ with access as not materialized (
       when s.status in ('trialing', 'scheduled_cancel') then s.current_period_end
       when s.status = 'canceled' then coalesce(s.current_period_end, s.canceled_at)
       when s.status = 'active' and s.current_period_end > now() is not false then s.current_period_end
-      when s.status in ('active', 'past_due')
-        then coalesce(s.current_period_end, s.occurred_at) + make_interval(hours => 24 * s.grace_days::integer)
+      when s.status in ('active', 'past_due') then s.grace_until
       else s.occurred_at
     end as until,
     coalesce(refund.event_id, s.event_id) as event_id
