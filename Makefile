@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -27,6 +27,10 @@ test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -race -shuffle=on -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -timeout 30m ./...
 
 test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the four long campaigns below
+
+docs: ## print the parts of the documents that come from the code; the tests compare them
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	go test -count 1 -p 1 -run Printed ./cmd/... ./internal/providers ./internal/projections ./internal/store ./internal/testenv/docs -update
 
 FAULT_ROUNDS ?= 100
 test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load, in programs with the race detector

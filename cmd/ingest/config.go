@@ -17,15 +17,15 @@ type serveCommand struct {
 	streamFlags
 	cli.ArchiveFlags
 	keepFlags
-	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new embedded stream."`
+	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new stream, 1 to 5; in a cluster the default is 3."`
 	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
-	Port           string        `name:"port" env:"PORT" help:"Used if listen-addr is unset."`
-	AdminAddr      string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles."`
+	Port           string        `name:"port" env:"PORT" help:"Port to listen on if listen-addr is unset."`
+	AdminAddr      string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles, without a password."`
 	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" help:"TCP address of the embedded log for readers that cannot use the socket in the data directory."`
-	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted."`
+	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted; at most 1032192, which NATS accepts."`
 	MaxInFlight    int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"Maximum number of deliveries that are stored at once."`
-	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge."`
-	Interval       time.Duration `name:"archive-interval" env:"ARCHIVE_INTERVAL" default:"1m" help:"How long an event may wait until it is archived."`
+	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge, at most 4.5s; then the answer is 503."`
+	Interval       time.Duration `name:"archive-interval" env:"ARCHIVE_INTERVAL" default:"1m" help:"How long an event may wait until it is archived, 100ms to 24h."`
 }
 
 // maxBody leaves room for the headers in a message, which may have 1 MiB.
@@ -107,9 +107,9 @@ func (s *secretFlags) Check(faults *cli.Faults) {
 const seqLimit = 1 << 62
 
 type streamFlags struct {
-	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream; they can never be changed."`
+	Partitions      int           `name:"stream-partitions" env:"STREAM_PARTITIONS" default:"64" help:"Partitions of a new stream, 1 to 1024, which can never be changed: at most so many projectors share the work."`
 	FirstSeq        uint64        `name:"stream-first-seq" env:"STREAM_FIRST_SEQ" help:"First sequence of a new stream that replaces a lost one; see projector adopt-log."`
-	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long a new stream remembers event ids."`
+	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long a new stream remembers event ids, 1s to 24h."`
 }
 
 // Check implements cli.Checked.

@@ -14,10 +14,10 @@ import (
 type giveCommand struct {
 	ownFlags
 	cli.CatalogueFlag
-	Credits int64  `name:"credits" help:"How many credits to give."`
+	Credits int64  `name:"credits" placeholder:"N" help:"How many credits to give."`
 	Expires string `name:"expires" placeholder:"DATE" help:"When these credits expire: a day or an RFC 3339 time; without it, never."`
 	Product string `name:"product" placeholder:"KEY" help:"Give what this product of the catalogue grants, instead of credits."`
-	Kind    string `name:"kind" help:"What the product is, if you have no catalogue: pro (a licence) or subscription."`
+	Kind    string `name:"kind" placeholder:"KIND" help:"What the product is, if you have no catalogue: pro (a licence) or subscription."`
 	Until   string `name:"until" placeholder:"DATE" help:"When the period of a given subscription ends."`
 	GitHub  string `name:"github" placeholder:"USER" help:"The GitHub user whom a given licence invites."`
 }

@@ -58,8 +58,8 @@ type grammar struct {
 	Check        checkCommand        `cmd:"" help:"Read every record of the embedded log and report all damage."`
 	Archive      archiveCommand      `cmd:"" help:"Show what the archive of the log holds, and how far it is behind."`
 	Restore      restoreCommand      `cmd:"" help:"Restore a lost log from its archive."`
-	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster."`
-	Checkpoint   checkpointCommand   `cmd:"" help:"Sign the fingerprint of the whole log, to keep elsewhere."`
+	CreateStream createStreamCommand `cmd:"" help:"Create the stream in a NATS cluster; needs NATS_URL."`
+	Checkpoint   checkpointCommand   `cmd:"" help:"Sign the fingerprint of the whole log, to keep elsewhere; needs CHECKPOINT_KEY_FILE."`
 	CheckProof   checkProofCommand   `cmd:"" name:"check-proof" help:"Check, offline, the proof that an event is in the log."`
 
 	Completion kongcompletion.Completion `cmd:"" help:"Print how to complete commands and flags in bash, zsh or fish."`

@@ -15,11 +15,11 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-func TestEveryMetricIsDocumented(t *testing.T) {
+func TestEveryMetricIsPrinted(t *testing.T) {
 	embedded := metricsOf(t, "--log-keep", "1000")
 	cluster := metricsOf(t, "--nats-url", "nats://127.0.0.1:1")
-	docs.RequireMetrics(t, "ingest", embedded, cluster)
-	docs.RequireMetrics(t, "ingest restore --check", docs.NewMetrics(drillMetrics(restore.Result{})))
+	docs.RequirePrintedMetrics(t, "ingest", embedded, cluster)
+	docs.RequirePrintedMetrics(t, "restore drill", docs.NewMetrics(drillMetrics(restore.Result{})))
 }
 
 // metricsOf runs ingest until it receives deliveries.

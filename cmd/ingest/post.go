@@ -20,7 +20,7 @@ import (
 
 // addressFlag says where a running ingest receives deliveries.
 type addressFlag struct {
-	URL string `name:"url" default:"http://127.0.0.1:8080" help:"Where ingest listens; without a path, that of the provider is added."`
+	URL string `name:"url" placeholder:"URL" default:"http://127.0.0.1:8080" help:"Where ingest listens; without a path, that of the provider is added."`
 }
 
 // Check implements cli.Checked.

@@ -20,7 +20,7 @@ type restoreCommand struct {
 	cli.Common
 	keepFlags
 	From            string        `name:"from" required:"" placeholder:"URL" help:"The archive: a folder, or s3://bucket/prefix."`
-	S3Endpoint      string        `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
+	S3Endpoint      string        `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"https://host:port of an object store that is not Amazon's."`
 	Drill           bool          `name:"check" help:"Restore into a new folder, compare, say how long it took, and remove the folder. No other log is touched."`
 	LostUntil       uint64        `name:"lost-until" placeholder:"N" help:"Newest sequence of the lost log, as projector status shows it. Each message after the archive's end is replaced by a mark, so that no new message gets its sequence."`
 	Scratch         string        `name:"scratch" placeholder:"DIR" help:"Where --check makes its folder; the default is the system's folder for temporary files."`

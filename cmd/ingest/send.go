@@ -21,7 +21,7 @@ import (
 
 type sendCommand struct {
 	secretFlags
-	Provider string `name:"provider" default:"provider" help:"Whose bodies the files have: it decides the signature and the path."`
+	Provider string `name:"provider" placeholder:"NAME" default:"provider" help:"Whose bodies the files have: it decides the signature and the path."`
 	ID       string `name:"id" help:"The event's id for a provider that sends it in a header; the default is made of the body."`
 	addressFlag
 	Salvaged bool     `name:"salvaged" help:"The files come from ingest check --salvage and have one event a line."`

@@ -15,7 +15,7 @@ type takeCommand struct {
 	ownFlags
 	Payment string `name:"payment" required:"" help:"The payment or gift to take from, as projector explain --user shows it."`
 	Order   bool   `name:"order" help:"PAYMENT is the provider's order, because the payment has no transaction."`
-	Credits int64  `name:"credits" help:"How many of its credits to take back; its money and its licence stay."`
+	Credits int64  `name:"credits" placeholder:"N" help:"How many of its credits to take back; its money and its licence stay."`
 	All     bool   `name:"all" help:"Take back all that it gave, as a full refund does: also the licence, and its amount counts as refunded."`
 }
 

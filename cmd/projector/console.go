@@ -22,7 +22,7 @@ type consoleCommand struct {
 	signerFlags
 	accessFlags
 	Addr             string `name:"console-addr" env:"CONSOLE_ADDR" default:"127.0.0.1:8083" help:"Where the console listens."`
-	AdminAddr        string `name:"console-admin-addr" env:"CONSOLE_ADMIN_ADDR" help:"Where the console serves its own health and metrics; empty: nowhere."`
+	AdminAddr        string `name:"console-admin-addr" env:"CONSOLE_ADMIN_ADDR" help:"Where the console serves /livez, /readyz and /metrics; empty: nowhere."`
 	ShowPersonalData bool   `name:"console-show-personal-data" env:"CONSOLE_SHOW_PERSONAL_DATA" help:"Show names and whole bodies, which are masked otherwise."`
 }
 

@@ -12,17 +12,17 @@ import (
 
 // accessFlags say who may look at the console.
 type accessFlags struct {
-	Token            string `name:"console-token" env:"CONSOLE_TOKEN" help:"Token that opens the console; by default one is made and its link printed."`
+	Token            string `name:"console-token" env:"CONSOLE_TOKEN" help:"Token that opens the console, at least 20 letters, digits and -._~; by default one is made and its link printed."`
 	TokenFile        string `name:"console-token-file" env:"CONSOLE_TOKEN_FILE" help:"File that holds the token."`
-	Hosts            string `name:"console-hosts" env:"CONSOLE_HOSTS" help:"Names of the console besides localhost, with or without a port, separated by commas."`
-	PublicURL        string `name:"console-public-url" env:"CONSOLE_PUBLIC_URL" help:"Where people find the console, https://HOST."`
-	ProxyHeader      string `name:"console-proxy-header" env:"CONSOLE_PROXY_HEADER" help:"Header in which a trusted proxy names the user."`
+	Hosts            string `name:"console-hosts" env:"CONSOLE_HOSTS" help:"Names under which the console answers besides localhost, with or without a port, separated by commas."`
+	PublicURL        string `name:"console-public-url" env:"CONSOLE_PUBLIC_URL" help:"Where people find the console behind a reverse proxy, https://HOST; its cookies are then for TLS only."`
+	ProxyHeader      string `name:"console-proxy-header" env:"CONSOLE_PROXY_HEADER" help:"Header in which a trusted proxy names the user; needs console-trusted-proxies."`
 	TrustedProxies   string `name:"console-trusted-proxies" env:"CONSOLE_TRUSTED_PROXIES" help:"Addresses or prefixes of those proxies, separated by commas."`
-	OIDCIssuer       string `name:"console-oidc-issuer" env:"CONSOLE_OIDC_ISSUER" help:"OpenID Connect issuer where people log in."`
+	OIDCIssuer       string `name:"console-oidc-issuer" env:"CONSOLE_OIDC_ISSUER" help:"OpenID Connect issuer where people log in; needs a client id and console-public-url."`
 	OIDCClientID     string `name:"console-oidc-client-id" env:"CONSOLE_OIDC_CLIENT_ID" help:"The console's client id there."`
 	OIDCClientSecret string `name:"console-oidc-client-secret" env:"CONSOLE_OIDC_CLIENT_SECRET" help:"The client's secret; a public client has none."`
 	OIDCSecretFile   string `name:"console-oidc-client-secret-file" env:"CONSOLE_OIDC_CLIENT_SECRET_FILE" help:"File that holds the client's secret."`
-	OIDCAllowed      string `name:"console-oidc-allowed" env:"CONSOLE_OIDC_ALLOWED" help:"Who may look: e-mail addresses, or domains such as @example.com, separated by commas; by default everyone whom the issuer lets in."`
+	OIDCAllowed      string `name:"console-oidc-allowed" env:"CONSOLE_OIDC_ALLOWED" help:"Who may look: verified e-mail addresses, or domains such as @example.com, separated by commas; by default everyone whom the issuer lets in."`
 
 	config func() access.Config // a function, so that fmt cannot print the secrets in it
 }

@@ -6,8 +6,12 @@ import (
 	"github.com/payfold/payfold/internal/testenv/docs"
 )
 
-func TestTheDocumentsAndTheHelpDescribeTheCommandLine(t *testing.T) {
+func TestTheCommandLineIsPrinted(t *testing.T) {
 	docs.RequireCommandLine(t, "projector", func() any { return &grammar{} })
+}
+
+func TestTheVariablesArePrinted(t *testing.T) {
+	docs.RequirePrintedVariables(t, "projector", &grammar{})
 }
 
 func TestEverySecretOfTheCommandLineIsText(t *testing.T) {

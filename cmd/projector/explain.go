@@ -15,9 +15,9 @@ import (
 type explainCommand struct {
 	readFlags
 	EventID string `arg:"" optional:"" help:"Id of an event, in the provider's form or in that of the tables."`
-	Seq     uint64 `name:"seq" help:"Sequence of a message of the log, instead of an event's id."`
+	Seq     uint64 `name:"seq" placeholder:"N" help:"Sequence of a message of the log, instead of an event's id."`
 	User    string `name:"user" help:"Id of a user, instead of an event's id."`
-	Limit   int    `name:"limit" default:"1000" help:"Maximum number of items of a list; the newest are shown."`
+	Limit   int    `name:"limit" placeholder:"N" default:"1000" help:"Maximum number of items of a list; the newest are shown."`
 	Before  string `name:"before" placeholder:"N" help:"With --user: only what is before this place, a sequence or next_before of an earlier answer."`
 	Proof   bool   `name:"proof" help:"Write the proof that the event is in the log, instead of the answer; ingest check-proof checks it. Needs --checkpoint."`
 	checkpointFlags

@@ -24,7 +24,7 @@ type inviteFlags struct {
 	InviteAppKeyFile     string `name:"invite-github-app-key-file" env:"INVITE_GITHUB_APP_KEY_FILE" help:"File that holds the App's private key (PEM)."`
 	InviteAPIURL         string `name:"invite-github-api-url" env:"INVITE_GITHUB_API_URL" default:"https://api.github.com" help:"GitHub's REST API; Enterprise Server: https://HOST/api/v3."`
 	InvitePermission     string `name:"invite-permission" env:"INVITE_PERMISSION" default:"pull" help:"pull, triage, push, maintain, admin or a role's name; none in a repository of a personal account."`
-	InvitesPerDay        int    `name:"invites-per-day" env:"INVITES_PER_DAY" default:"50" help:"Maximum number of invitations in 24 hours; GitHub's own limit is 50."`
+	InvitesPerDay        int    `name:"invites-per-day" env:"INVITES_PER_DAY" default:"50" help:"Maximum number of invitations in 24 hours, 1 to 10000; GitHub's own limit is 50."`
 	RemoveOnRevoke       string `name:"invite-remove-on-revoke" env:"INVITE_REMOVE_ON_REVOKE" default:"false" help:"A refund also ends the access of those who have accepted."`
 
 	api         *url.URL

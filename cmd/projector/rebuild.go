@@ -18,7 +18,7 @@ type rebuildCommand struct {
 	sourceFlags
 	rulesFlags
 	extrasFlag
-	Schema   string    `name:"schema" default:"portal_next" help:"The schema in which the tables are built; an earlier rebuild there is continued."`
+	Schema   string    `name:"schema" placeholder:"NAME" default:"portal_next" help:"The schema in which the tables are built; an earlier rebuild there is continued."`
 	UntilSeq *uint64   `name:"until-seq" placeholder:"N" help:"Build the tables as of that message."`
 	Until    time.Time `name:"until" placeholder:"TIME" help:"Build the tables as of that moment, by the log's clock (RFC 3339)."`
 	Promote  bool      `name:"promote" help:"Make them the live tables at the end."`

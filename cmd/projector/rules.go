@@ -10,7 +10,7 @@ import (
 // rulesFlags determine the fold id.
 type rulesFlags struct {
 	cli.CatalogueFlag
-	Mode string `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which of the provider's modes count: any, live or test."`
+	Mode string `name:"provider-mode" env:"PROVIDER_MODE" default:"any" help:"Which events count: live (real money), test, or any."`
 
 	rules projections.Rules
 }

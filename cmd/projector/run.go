@@ -25,9 +25,9 @@ type runCommand struct {
 	sourceFlags
 	rulesFlags
 	inviteFlags
-	AdminAddr string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles."`
-	BatchSize int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Maximum number of events in one transaction."`
-	LeaseTime time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"Time without a heartbeat after which a projector loses its partitions."`
+	AdminAddr string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles, without a password."`
+	BatchSize int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Maximum number of events in one transaction, 1 to 10000."`
+	LeaseTime time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"Time without a heartbeat after which a projector loses its partitions, 1s to 10m."`
 }
 
 // Check implements cli.Checked.

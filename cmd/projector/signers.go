@@ -8,7 +8,7 @@ import (
 // signerFlags are the secrets with which a command checks signatures again.
 type signerFlags struct {
 	cli.SecretFlags
-	RetiredFile string `name:"retired-secrets-file" env:"RETIRED_SECRETS_FILE" help:"File with retired signing secrets of any provider, one a line."`
+	RetiredFile string `name:"retired-secrets-file" env:"RETIRED_SECRETS_FILE" help:"For verify: file with retired signing secrets of any provider, one a line."`
 
 	secrets providers.Secrets
 }

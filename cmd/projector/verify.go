@@ -17,7 +17,7 @@ type verifyCommand struct {
 	rulesFlags
 	extrasFlag
 	signerFlags
-	Schema string `name:"schema" default:"portal" help:"The schema to verify."`
+	Schema string `name:"schema" placeholder:"NAME" default:"portal" help:"The schema to verify."`
 	checkpointFlags
 	Strict bool `name:"strict" help:"Treat a message as wrong if no given secret verifies its signature."`
 	JSON   bool `name:"json" help:"Findings as one JSON object a line, the verdict last."`

@@ -9,7 +9,7 @@ import (
 // ArchiveFlags say where the archive of the log is.
 type ArchiveFlags struct {
 	ArchiveURL string `name:"archive-url" env:"ARCHIVE_URL" help:"Where the log is archived: a folder, s3://bucket/prefix, or none; the default is the folder archive in the data directory, or none if nats-url is set."`
-	S3Endpoint string `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"URL of an object store that is not Amazon's."`
+	S3Endpoint string `name:"archive-s3-endpoint" env:"ARCHIVE_S3_ENDPOINT" help:"https://host:port of an object store that is not Amazon's."`
 }
 
 // CheckArchive adds the faults and sets the default.

@@ -9,7 +9,7 @@ import (
 
 // CatalogueFlag names the catalogue.
 type CatalogueFlag struct {
-	File string `name:"catalogue-file" env:"CATALOGUE_FILE" help:"YAML file that says what each product grants; empty: the metadata does."`
+	File string `name:"catalogue-file" env:"CATALOGUE_FILE" help:"YAML file that says what each product grants; empty: the metadata does. ingest reads it for give and import."`
 }
 
 // Read returns the catalogue; nil if none is named. All that is wrong with it is a fault.

@@ -13,9 +13,9 @@ import (
 
 // Common has the flags of both programs.
 type Common struct {
-	NATSURL         string `name:"nats-url" env:"NATS_URL" help:"NATS servers; if empty, the log that ingest embeds on this machine."`
+	NATSURL         string `name:"nats-url" env:"NATS_URL" help:"NATS servers, separated by commas; empty: the log that ingest embeds on this machine."`
 	NATSURLFile     string `name:"nats-url-file" env:"NATS_URL_FILE" help:"File that contains nats-url, which may have a password."`
-	NATSCreds       string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file."`
+	NATSCreds       string `name:"nats-creds" env:"NATS_CREDS" help:"NATS credentials file, with nats-url only."`
 	NATSInboxPrefix string `name:"nats-inbox-prefix" env:"NATS_INBOX_PREFIX" help:"Prefix of the subjects on which answers of NATS arrive; the default is _INBOX.USER, with the user of nats-url."`
 	NATSStream      string `name:"nats-stream" env:"NATS_STREAM" default:"PAYMENTS" help:"Name of the stream."`
 	DataDir         string `name:"data-dir" env:"DATA_DIR" default:"./data" help:"Folder of the embedded log and the private Postgres."`

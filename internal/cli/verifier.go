@@ -2,7 +2,7 @@ package cli
 
 // VerifierFlags are the public keys whose checkpoints a command accepts.
 type VerifierFlags struct {
-	Key     string `name:"checkpoint-verifier-key" env:"CHECKPOINT_VERIFIER_KEY" help:"Verifier key that ingest checkpoint --new-key has printed; several are separated by spaces."`
+	Key     string `name:"checkpoint-verifier-key" env:"CHECKPOINT_VERIFIER_KEY" help:"For commands that check a checkpoint or a proof: the key that ingest checkpoint --new-key has printed, or several, separated by spaces."`
 	KeyFile string `name:"checkpoint-verifier-key-file" env:"CHECKPOINT_VERIFIER_KEY_FILE" help:"File with verifier keys, one a line."`
 }
 

@@ -131,7 +131,7 @@ func TestAMistypedStreamIsRefusedAndLosesNothing(t *testing.T) {
 	require.EqualValues(t, 1, w.head(t))
 }
 
-// First as docs/operations.md describes it, then without removing the watermark.
+// First as docs/lost-log.md describes it, then without removing the watermark.
 func TestABackupIsRestoredAsDocumented(t *testing.T) {
 	t.Parallel()
 	w := start(t, t.TempDir())

@@ -204,7 +204,7 @@ func TestLogAndDatabaseAreBothMadeAgainFromTheArchive(t *testing.T) {
 	require.Contains(t, w.run(t, "verify", "--strict"), "is what the log gives")
 }
 
-// As docs/operations.md describes it, with a copy of the archive.
+// As docs/lost-log.md describes it, with a copy of the archive.
 func TestALogMovesFromOneMachineIntoAClusterAndBack(t *testing.T) {
 	t.Parallel()
 	w, place, url := setupArchive(t)

@@ -1,4 +1,4 @@
-// Package eventlog is the append-only log of payment events: one JetStream stream, from which
+// Package eventlog is the append-only log of payment events. It is one JetStream stream, from which
 // nothing is removed that is not in the log's archive. Only it and the packages within it know NATS.
 //
 //	Append ──▶ payments.<partition> ──▶ stream PAYMENTS ──Read──▶ events.Message

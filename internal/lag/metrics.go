@@ -11,11 +11,11 @@ type collector struct {
 	messages, seconds, members, unleased, quarantined, position, head *prometheus.Desc
 }
 
-const everyProjector = " Every projector measures it for all: aggregate with max."
+const everyProjector = ""
 
 // Without an answer of the database the tables count as unchanged, although another projector may have
 // applied what waits. So a lag is never too small, and the smallest is right.
-const smallest = " Every projector measures it for all. One that does not reach the database tells too much: aggregate with min."
+const smallest = " One that does not reach the database tells too much."
 
 func newCollector(m *Meter) *collector {
 	return &collector{

@@ -1,4 +1,4 @@
-// Package localpg runs the private Postgres of one machine: one server with its own cluster
+// Package localpg runs the private Postgres of one machine. It is one server with its own cluster
 // for all processes that share a data folder.
 //
 // Every process calls [Server.Run]. One of them gets the lock and owns the server. The

@@ -1,4 +1,4 @@
-// Package powercut is a disk for tests. Like a real disk, it can lose everything that was
+// Package powercut is a disk for tests that forgets what was not fsynced, and ingest on it. Like a real disk, it can lose everything that was
 // not fsynced when the power is cut.
 //
 // A Disk is a tree of files and folders in memory, mounted with FUSE. Every process sees a

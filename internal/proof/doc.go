@@ -1,5 +1,5 @@
-// Package proof makes and checks evidence about the log: signed checkpoints, which state the
-// fingerprint of all messages up to some sequence, and proofs that one message is among them.
+// Package proof makes and checks signed checkpoints of the log, and proofs of one event. A checkpoint states the
+// fingerprint of all messages up to some sequence, and a proof that one message is among them.
 //
 //	log ──Signer.Sign──▶ checkpoint, kept elsewhere
 //	log + checkpoint ──Compare──▶ the log still begins with the same messages

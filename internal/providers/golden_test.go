@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -17,11 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/testenv/golden"
 )
 
-var update = flag.Bool("update", false, "write testdata/golden.txt and docs/providers.md anew")
-
-const golden = "testdata/golden.txt"
+const goldenFile = "testdata/golden.txt"
 
 // golden.txt has the event of each body of the corpus, or the error. If it changes, the
 // tables or the answers to a caller change.
@@ -40,14 +38,14 @@ func TestEveryBodyIsReadAsTheGoldenFileSays(t *testing.T) {
 			out.WriteString(broken(t, p, "with another byte at", bodies[name], func(i int) []byte { return mutant(bodies[name], i) }))
 		}
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(out.String()), 0o644))
+	if golden.Updating() {
+		require.NoError(t, os.WriteFile(goldenFile, []byte(out.String()), 0o644))
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(goldenFile)
 	require.NoError(t, err)
 	wanted, got := strings.Split(string(want), "\n"), strings.Split(out.String(), "\n")
 	for i := range min(len(wanted), len(got)) {
-		require.Equal(t, wanted[i], got[i], "line %d of %s; go test ./internal/providers -update writes it anew", i+1, golden)
+		require.Equal(t, wanted[i], got[i], "line %d of %s; go test ./internal/providers -update writes it anew", i+1, goldenFile)
 	}
 	require.Len(t, got, len(wanted))
 }

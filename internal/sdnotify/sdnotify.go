@@ -1,5 +1,5 @@
-// Package sdnotify tells systemd how the start of a program goes, when the program is ready, when
-// it stops and why it failed, as sd_notify(3) says. For each change it sends one datagram of lines NAME=value to
+// Package sdnotify tells systemd the state of a program, as sd_notify(3) says. The states are how its start goes, that
+// it is ready, that it stops, and why it failed. For each change it sends one datagram of lines NAME=value to
 // the socket that the variable NOTIFY_SOCKET names. This takes one net.Dial, so the package uses no
 // library.
 package sdnotify

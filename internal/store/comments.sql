@@ -1,4 +1,4 @@
--- Printed from docs/reference.md: go test ./internal/store -run Comment -update
+-- Printed from docs/reference.md: make docs
 
 comment on table subscription is
   'subscription: the user''s current one';

@@ -63,7 +63,7 @@ func comments(reference string, columnsOf map[string][]string) string {
 		}
 		out.WriteString("';\n")
 	}
-	out.WriteString("-- Printed from docs/reference.md: go test ./internal/store -run Comment -update\n")
+	out.WriteString("-- Printed from docs/reference.md: make docs\n")
 	above := map[string]string{}
 	sections := heading.FindAllStringSubmatchIndex(reference, -1)
 	for i, at := range sections {
@@ -110,7 +110,7 @@ func comments(reference string, columnsOf map[string][]string) string {
 	return out.String()
 }
 
-func TestTheCommentsAreThoseOfTheReference(t *testing.T) {
+func TestTheCommentsArePrintedFromTheReference(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	reference, err := os.ReadFile("../../docs/reference.md")

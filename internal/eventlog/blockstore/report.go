@@ -50,7 +50,7 @@ type Tail struct {
 // ingest restore refuses a folder with a log.
 const adviceRestore = "ingest check lists all damage, and with --salvage it saves the undamaged events; then move DATA_DIR/log away, and restore the log from its archive (ingest restore) or from a backup"
 
-const adviceLost = "move DATA_DIR/log away, and restore the log from its archive (ingest restore) or from a backup; if there is neither, docs/operations.md says under \"When the log is lost\" how to begin another"
+const adviceLost = "move DATA_DIR/log away, and restore the log from its archive (ingest restore) or from a backup; if there is neither, docs/lost-log.md says how to begin another"
 
 const adviceFormat = "use the build that wrote this log"
 

@@ -1,5 +1,5 @@
-// Package browse answers questions about the tables: lists of events page by page, one payment, one
-// subscription, a search for any id, the state of the projectors.
+// Package browse answers the questions of the console about the tables. There are lists of events page by page, one
+// payment, one subscription, a search for any id, the state of the projectors.
 //
 // Each function reads one moment of the store's schema: of the live tables, or of tables as of a
 // message. Its answer says which moment that is. No answer takes longer because the shop is older:

@@ -207,7 +207,7 @@ func (c *Cluster) whole(t testing.TB) bool {
 // restartStuck restarts a server that led the stream while it was cut off. With nats-server 2.15, such a
 // server removes the messages that it took then at only one message every two seconds. Meanwhile the leader
 // cannot make a snapshot of its log, which it tries every fifteen seconds. Once the leader has a snapshot,
-// the server gets it and catches up at once. docs/operations.md says the same to operators. restartStuck
+// the server gets it and catches up at once. docs/cluster.md says the same to operators. restartStuck
 // reports whether it has restarted a server.
 func (c *Cluster) restartStuck(t testing.TB) (restarted bool) {
 	t.Helper()

@@ -15,8 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 )
 
-// usage is the language of code blocks that list commands with their choices: [optional],
-// (one | another), PLACEHOLDER. An explanation follows after two spaces.
+// usage is the language of printed code blocks, which list commands with their choices.
 const usage = "usage"
 
 var (
@@ -24,13 +23,12 @@ var (
 	prompt       = regexp.MustCompile(`(?m)^\$ `)
 	folderOfBin  = regexp.MustCompile(`^(?:bin|new|old)/`)
 	afterCommand = regexp.MustCompile(` [#>|].*`) // a comment, or where the output goes
-	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*…?$`)
+	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
 	substitutes  = map[string]string{"N": "1", "SEQ": "1", "TIME": "2026-01-31T12:00:00Z", "DATE": "2099-01-01", "SCHEMA": "portal_next", "NAME": "portal_next", "--provider NAME": "creem", "--url URL": "http://localhost"}
 )
 
 // CommandFaults lists every command of program in the documents that its command line does
-// not accept, and every flag or variable that the documents lack. grammar returns an empty
-// command line struct. CommandFaults sets and restores environment variables.
+// not accept. grammar returns an empty command line struct. CommandFaults sets and restores environment variables.
 func (r *Repository) CommandFaults(program string, grammar func() any) ([]string, error) {
 	model, err := kong.New(grammar(), kong.Name(program))
 	if err != nil {
@@ -54,7 +52,6 @@ func (r *Repository) CommandFaults(program string, grammar func() any) ([]string
 			}
 		}
 	}
-	faults = append(faults, r.undocumented(program, model.Model.Node)...)
 	slices.Sort(faults)
 	return slices.Compact(faults), nil
 }
@@ -68,7 +65,6 @@ type command struct {
 	variables map[string]string
 	args      []string
 	inline    bool
-	listed    bool // in a usage block
 }
 
 // isName says whether inline code only names a command.
@@ -119,21 +115,14 @@ func (d document) commands(program string) []command {
 		}
 	}
 	for _, b := range d.blocks {
+		if b.language == usage {
+			continue
+		}
 		for line := range strings.Lines(b.text) {
 			if prompt.MatchString(b.text) != prompt.MatchString(line) {
 				continue // output
 			}
 			line = prompt.ReplaceAllString(strings.TrimSpace(line), "")
-			if b.language == usage {
-				line, _, _ = strings.Cut(line, "  ")
-				for _, one := range expand(line) {
-					if c, ok := calls(program, b.place, one); ok {
-						c.listed = true
-						out = append(out, c)
-					}
-				}
-				continue
-			}
 			line = afterCommand.ReplaceAllString(line, "")
 			if c, ok := calls(program, b.place, line); ok {
 				out = append(out, c)
@@ -160,7 +149,6 @@ func calls(program string, at place, line string) (command, bool) {
 	}
 	for i, arg := range words[1:] {
 		if placeholder.MatchString(arg) {
-			arg = strings.TrimSuffix(arg, "…")
 			arg = cmp.Or(substitutes[words[i]+" "+arg], substitutes[arg], arg) // words[i] is the word before arg
 		}
 		c.args = append(c.args, arg)

@@ -46,10 +46,13 @@ func (r *Repository) orphans() []string {
 	return out
 }
 
-// code returns all inline code and each line of the code blocks.
+// code returns all inline code and each line of the code blocks that are written by hand.
 func (d document) code() []place {
 	out := slices.Clone(d.spans)
 	for _, b := range d.blocks {
+		if b.language == usage {
+			continue
+		}
 		for line := range strings.Lines(b.text) {
 			out = append(out, place{b.where, strings.TrimSpace(line)})
 		}
