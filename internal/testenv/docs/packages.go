@@ -13,7 +13,7 @@ import (
 )
 
 // Packages returns a table of the packages that make up the programs: the first sentence of each package's
-// documentation. It is an error if a package has none.
+// documentation, up to a colon. It is an error if a package has none.
 func (r *Repository) Packages() (string, error) {
 	about := map[string]string{}
 	for file, text := range r.files {
@@ -30,7 +30,8 @@ func (r *Repository) Packages() (string, error) {
 	}
 	out := "| package | what it does |\n|---|---|\n"
 	for _, folder := range slices.Sorted(maps.Keys(about)) {
-		words := strings.SplitN(about[folder], " ", 3) // "Package store keeps …", "Command ingest keeps …"
+		sentence, _, _ := strings.Cut(strings.TrimSuffix(about[folder], "."), ": ")
+		words := strings.SplitN(sentence, " ", 3) // "Package store keeps …", "Command ingest keeps …"
 		if len(words) < 3 {
 			return "", fmt.Errorf("%s has no package documentation", folder)
 		}
