@@ -89,14 +89,14 @@ func describe(p *Provider) string {
 	}
 	row("event id", describeID(p.id))
 	row("event type", code(p.kind))
-	row("the provider's time", describePaths(p.time)+map[bool]string{true: "; the newest of them counts"}[p.newest]+map[bool]string{true: "; numbers are seconds"}[p.seconds])
-	row("in every body; one without it is refused", describePaths(p.marks))
+	row("time", describePaths(p.time)+map[bool]string{true: "; the newest of them counts"}[p.newest]+map[bool]string{true: "; numbers are seconds"}[p.seconds])
+	row("refused without", describePaths(p.marks))
 	row("other names", describeAliases(p.aliases))
 	row("metadata", describePaths(p.metadata))
 	for f := range numFacts {
 		row(describedFacts[f].what, p.describeEach(describedFacts[f].actions, func(m meaning) string { return describePaths(p.paths(m, f)) }))
 	}
-	row("amount and currency of a payment", p.describeEach(ofPayment, func(m meaning) string { return describeSums(cmpSlice(m.sums, p.sums)) }))
+	row("amount and currency", p.describeEach(ofPayment, func(m meaning) string { return describeSums(cmpSlice(m.sums, p.sums)) }))
 	row("what was sold", p.describeEach(ofSale, func(m meaning) string {
 		if m.items != nil {
 			return describeItems(*m.items)
@@ -126,39 +126,39 @@ var describedFacts = [numFacts]struct {
 	what    string
 	actions []events.Action
 }{
-	customer:        {"the provider's customer; decides only the partition of the event", ofEffect},
-	user:            {"your user", ofSale},
-	kind:            {"kind: `subscription`, `one_time` or `pro`", ofSale},
-	productKey:      {"the product's key in the catalogue, if the provider names no product", ofSale},
-	product:         {"the product, as the provider names it", ofSale},
-	credits:         {"credits, without a catalogue", ofSale},
-	expires:         {"when the credits of a gift expire", ofPayment},
-	units:           {"units, of the whole event", ofSale},
-	github:          {"the GitHub user whom a licence invites", ofSale},
+	customer:        {"customer; decides only the partition", ofEffect},
+	user:            {"user", ofSale},
+	kind:            {"kind", ofSale},
+	productKey:      {"product key, if there is no product", ofSale},
+	product:         {"product", ofSale},
+	credits:         {"credits", ofSale},
+	expires:         {"when a gift expires", ofPayment},
+	units:           {"units of the event", ofSale},
+	github:          {"GitHub user", ofSale},
 	mode:            {"mode", ofSale},
 	testMode:        {"true in test mode", ofSale},
-	transaction:     {"transaction: the payment's first name", everyAction},
-	order:           {"order: the payment's second name", everyAction},
-	writtenName:     {"the payment's name if the event has no other", ofSale},
+	transaction:     {"transaction", everyAction},
+	order:           {"order", everyAction},
+	writtenName:     {"the payment, if it has no other name", ofSale},
 	subscription:    {"subscription", ofSale},
 	paid:            {"whether the money has arrived", ofPayment},
-	due:             {"what is due before discounts; 0 can mean that a trial begins", ofPayment},
-	discount:        {"a discount; then 0 due means a payment of 0", ofPayment},
-	status:          {"status of the subscription, if the event type does not say it", ofSale},
-	ending:          {"whether the subscription ends with its period: true, a time or `cancel`", ofStatus},
+	due:             {"due before discounts; 0 can begin a trial", ofPayment},
+	discount:        {"discount; with it, 0 due is a payment", ofPayment},
+	status:          {"status of the subscription", ofSale},
+	ending:          {"ends with its period: true, a time or `cancel`", ofStatus},
 	periodStart:     {"begin of the period", ofSale},
 	periodEnd:       {"end of the period", ofSale},
-	canceledAt:      {"when the subscription was cancelled", ofStatus},
-	extended:        {"until when you extend the period, at least", ofStatus},
-	reversal:        {"id of the refund or dispute", ofReversal},
-	cause:           {"cause of the reversal: one that begins with `chargeback`, otherwise a refund", ofReversal},
-	reversalStatus:  {"status of the reversal, if the event type does not say it", ofReversal},
-	reversalAmount:  {"what this reversal takes back", ofReversal},
-	reversalTotal:   {"all that was taken back of the payment so far", ofReversal},
+	canceledAt:      {"cancelled at", ofStatus},
+	extended:        {"extended until", ofStatus},
+	reversal:        {"id of the reversal", ofReversal},
+	cause:           {"cause: `chargeback…`, otherwise a refund", ofReversal},
+	reversalStatus:  {"status of the reversal", ofReversal},
+	reversalAmount:  {"amount of the reversal", ofReversal},
+	reversalTotal:   {"total of reversals so far", ofReversal},
 	reversalPaid:    {"what was paid, with taxes", ofReversal},
-	reversalCredits: {"how many credits it takes back, and no money", ofReversal},
-	variant:         {"what decides between the cases that the text explains", ofEffect},
-	begin:           {"when the subscription began, for such a case", ofEffect},
+	reversalCredits: {"credits taken back, instead of money", ofReversal},
+	variant:         {"decides a case of the text", ofEffect},
+	begin:           {"begin, for such a case", ofEffect},
 }
 
 // group is a list of event types about which the same can be said.
@@ -330,7 +330,7 @@ func describePath(path string, orID bool) string {
 	case isSum:
 		return code(a) + " and " + code(b) + " added up"
 	case orID:
-		return code(path) + " or its `id`"
+		return code(path + "[.id]")
 	}
 	return code(path)
 }
@@ -365,9 +365,9 @@ func describeItems(l list) string {
 		{"units", l.units},
 		{"amount", l.amount},
 		{"whether it is prorated", l.prorated},
-		{"begin of its period", l.periodStart},
-		{"end of its period", l.periodEnd},
-		{"what decides between the cases that the text explains", l.variant},
+		{"begin", l.periodStart},
+		{"end", l.periodEnd},
+		{"decides a case of the text", l.variant},
 	} {
 		if part.paths != "" {
 			out += "; " + part.what + ": " + describePaths(part.paths)
