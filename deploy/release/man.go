@@ -20,7 +20,7 @@ var environments = map[string][]string{
 }
 
 // manPages returns a page for each program. It is made of the tables and lists of docs/command-line.md
-// and docs/configuration.md, which tests compare with the programs.
+// and docs/configuration.md, which are printed from the programs.
 func (b *built) manPages() ([]document, error) {
 	commands, err := os.ReadFile(b.path("docs/command-line.md"))
 	if err != nil {
