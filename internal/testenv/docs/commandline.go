@@ -45,9 +45,6 @@ func usageOf(app *kong.Node) string {
 	var out strings.Builder
 	for _, leaf := range app.Leaves(true) {
 		line, words := "", []string{leaf.FullPath()}
-		if leaf.Parent.DefaultCmd == leaf {
-			words[0] = leaf.Parent.FullPath() + " [" + leaf.Name + "]"
-		}
 		for _, flag := range leaf.Flags {
 			if len(flag.Envs) > 0 || flag.Name == "help" {
 				continue
