@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-portal test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -64,7 +64,15 @@ test-console: ## the console in a browser: the real programs, every page, all ru
 	CHROMIUM="$$(internal/console/browser/ensure.sh chromium)" && \
 	AXE="$$(internal/console/browser/ensure.sh axe)" && \
 	export PG_BIN CHROMIUM AXE && \
-	cd internal/console/browser && go vet ./... && go test -count 1 -timeout 30m ./...
+	cd internal/console/browser && go vet ./... && go test -count 1 -timeout 30m -skip '^TestPortal' ./...
+
+test-portal: ## examples/portal in a browser: the real programs, deliveries signed by the package of Stripe; needs npm
+	internal/providers/official/ensure.sh && internal/providers/official/ensure.sh examples/portal && \
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && \
+	CHROMIUM="$$(internal/console/browser/ensure.sh chromium)" && \
+	AXE="$$(internal/console/browser/ensure.sh axe)" && \
+	export PG_BIN CHROMIUM AXE && \
+	cd internal/console/browser && go vet ./... && go test -count 1 -timeout 10m -v -run '^TestPortal' ./...
 
 test-signatures: ## what the official packages of the providers sign, sent to the real ingest, and what they say of ours; needs npm
 	internal/providers/official/ensure.sh && \

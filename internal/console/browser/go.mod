@@ -1,4 +1,4 @@
-// Module browser tests the console in a browser. It is a module of its own, so that payfold does not
+// Module browser tests the console and examples/portal in a browser. It is a module of its own, so that payfold does not
 // depend on what drives the browser.
 module github.com/payfold/payfold/internal/console/browser
 

@@ -54,6 +54,7 @@ const secret = "whsec_0123456789abcdef"
 type world struct {
 	t        *testing.T
 	dir      string
+	settings []string // of all programs, besides env
 	provider *testenv.Provider
 	tables   *testenv.Program // the projector
 	console  *console
@@ -68,11 +69,19 @@ type console struct {
 // setup starts the programs. env is for the console.
 func setup(t *testing.T, env ...string) *world {
 	t.Helper()
+	w := startShop(t)
+	w.console = w.startConsole(env...)
+	return w
+}
+
+// startShop is setup without a console. settings are for all programs.
+func startShop(t *testing.T, settings ...string) *world {
+	t.Helper()
 	// Where root runs the tests, Postgres runs as another user, who cannot enter t.TempDir().
 	dir, err := os.MkdirTemp("", "payfold-test-")
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
-	w := &world{t: t, dir: dir}
+	w := &world{t: t, dir: dir, settings: settings}
 	t.Cleanup(w.remove)
 	listen := ports.Free(t)
 	w.provider = &testenv.Provider{URL: "http://" + listen + "/api/payments/provider/webhook", Secret: secret, Client: &http.Client{Timeout: 10 * time.Second}}
@@ -80,7 +89,6 @@ func setup(t *testing.T, env ...string) *world {
 	w.start("ingest", "LISTEN_ADDR="+listen).WaitFor(t, `msg="receiving deliveries"`)
 	w.tables = w.start("projector")
 	w.tables.WaitFor(t, "msg=projecting")
-	w.console = w.startConsole(env...)
 	return w
 }
 
@@ -91,7 +99,10 @@ func (w *world) start(program string, env ...string) *testenv.Program {
 }
 
 func (w *world) env() []string {
-	return []string{"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=", "ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret, "PUBLISH_TIMEOUT=4500ms"}
+	return append([]string{
+		"DATA_DIR=" + w.dir, "EMBEDDED_NATS_ADDR=", "ADMIN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET=" + secret,
+		"PUBLISH_TIMEOUT=4500ms",
+	}, w.settings...)
 }
 
 // startConsole starts one more console.

@@ -1,7 +1,8 @@
 #!/bin/sh
-# ensure.sh: installs the providers' packages into node_modules, unless those of package-lock.json are there.
+# ensure.sh [FOLDER]: installs the packages of FOLDER/package-lock.json into node_modules there, unless they are there
+# already. Without FOLDER it is the folder of this script.
 set -eu
-cd "$(dirname "$0")"
+cd "${1:-$(dirname "$0")}"
 
 say() { printf '%s\n' "$*" >&2; }
 
