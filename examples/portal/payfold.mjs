@@ -39,8 +39,8 @@ export const payments = (user, after) => rows(`
 
 // The state of the invitation to GitHub is in a schema that this role does not read.
 export const licence = async (user) => (await rows(`
-  select l.status, l.github_username, l.activated_at, e.until
-  from portal.pro_license l left join portal.entitlement e using (user_id, product_key) where user_id = $1`, user))[0]
+  select l.status, l.github_username, l.activated_at, e.until from portal.pro_license l left join portal.entitlement e
+  on e.user_id = l.user_id and e.product_key = coalesce(l.product_key, '') where l.user_id = $1`, user))[0]
 
 const watchers = new Set()
 // onChange calls tell whenever the user's rows may have changed, until the function that it returns is called.
