@@ -125,7 +125,8 @@ func TestASchemaThatIsWorkedOnIsNotPromoted(t *testing.T) {
 func TestHostileNamesAreNoSchemas(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"", "portal", "portal_prev", "portal_aside", "portal_verify", "payfold", "public", "information_schema", "pg_temp", "pg_x", "Portal_next", "a b",
+		"", "portal", "portal_prev", "portal_aside", "portal_verify", "payfold", "wallet", "wallet_aside",
+		"public", "information_schema", "pg_temp", "pg_x", "Portal_next", "a b",
 		`x"; drop schema portal cascade; --`, "x'y", "x.y", "é", "1x", "x\x00", fmt.Sprintf("%0*d", 61, 0), "x\n",
 	} {
 		require.Error(t, store.CheckName(name), "%q", name)

@@ -50,7 +50,8 @@ func CheckName(name string) error {
 		return fmt.Errorf("schema %q: a name is up to 60 small letters, digits and underscores", name)
 	case name == LiveSchema:
 		return fmt.Errorf("schema %s: %w; rebuild a candidate and promote it", name, ErrLive)
-	case name == PreviousSchema, name == TransientSchema, name == VerifySchema, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
+	case name == PreviousSchema, name == TransientSchema, name == VerifySchema,
+		name == WalletSchema, name == TransientWallet, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
 		return fmt.Errorf("schema %s: the name is taken", name)
 	}
 	return nil

@@ -35,11 +35,20 @@ type DefinitionDifference struct {
 // policies, functions and others. Indexes that somebody added count only if they are unique.
 // Candidate tables may lack indexes and keys, because a promotion creates them.
 //
-// It compares with tables that it creates in a transaction and rolls back.
+// With the live tables it compares schema wallet, too, which outlives them.
+//
+// It compares with objects that it creates in a transaction and rolls back.
 func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules) (differences []DefinitionDifference, err error) {
 	err = pgx.BeginFunc(ctx, s.store.Pool(), func(tx pgx.Tx) (err error) {
 		if differences, err = definitionDifferences(ctx, tx, s.schema, rules); err != nil {
 			return err
+		}
+		if s.schema.Name == store.LiveSchema {
+			ofWallet, err := walletDifferences(ctx, tx)
+			if err != nil {
+				return err
+			}
+			differences = append(differences, ofWallet...)
 		}
 		return errRollback
 	})
@@ -52,7 +61,11 @@ func (s *snapshot) Definitions(ctx context.Context, rules projections.Rules) (di
 // definitionDifferences creates this build's tables in TransientSchema and compares with
 // them. The caller rolls the transaction back.
 func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, rules projections.Rules) ([]DefinitionDifference, error) {
-	is, rights, err := definitions(ctx, tx, schema.Name)
+	var ours []string
+	for _, i := range tables.Indexes {
+		ours = append(ours, i.Name)
+	}
+	is, rights, err := definitions(ctx, tx, schema.Name, ours)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +75,7 @@ func definitionDifferences(ctx context.Context, tx pgx.Tx, schema store.Schema, 
 	if err := store.EnsureIndexes(ctx, tx, store.TransientSchema, tables.InUse); err != nil {
 		return nil, err
 	}
-	should, _, err := definitions(ctx, tx, store.TransientSchema)
+	should, _, err := definitions(ctx, tx, store.TransientSchema, ours)
 	if err != nil {
 		return nil, err
 	}
@@ -84,17 +97,52 @@ func indexed(ctx context.Context, tx pgx.Tx, schema store.Schema) (bool, error) 
 	return schema.Position >= *schema.UntilSeq && len(unfinished) == 0, err
 }
 
-// definitions returns the definition of every object of a schema, and the wrong rights.
-// search_path is that schema until the transaction ends.
-func definitions(ctx context.Context, tx pgx.Tx, schema string) (map[string]string, []DefinitionDifference, error) {
+// walletDifferences compares schema wallet with one that it creates beside it. The caller rolls the transaction back.
+func walletDifferences(ctx context.Context, tx pgx.Tx) (out []DefinitionDifference, err error) {
+	var there bool
+	if err := tx.QueryRow(ctx, "select to_regnamespace($1) is not null", store.WalletSchema).Scan(&there); err != nil {
+		return nil, err
+	}
+	if !there {
+		return []DefinitionDifference{{Object: "schema " + store.WalletSchema, Fault: Missing}}, nil
+	}
+	if err := store.MakeWallet(ctx, tx, store.TransientWallet); err != nil {
+		return nil, err
+	}
+	ours, err := store.Collect(ctx, tx, "list the indexes", pgx.RowTo[string],
+		"select indexname::text from pg_indexes where schemaname = $1", store.TransientWallet)
+	if err != nil {
+		return nil, err
+	}
+	is, rights, err := definitions(ctx, tx, store.WalletSchema, ours)
+	if err != nil {
+		return nil, err
+	}
+	made, _, err := definitions(ctx, tx, store.TransientWallet, ours)
+	if err != nil {
+		return nil, err
+	}
+	should := map[string]string{}
+	real := strings.NewReplacer(store.TransientWallet, store.WalletSchema)
+	for object, definition := range made {
+		should[real.Replace(object)] = real.Replace(definition)
+	}
+	out = append(differentDefinitions(is, should, true), rights...)
+	for i := range out {
+		out[i].Object += " (schema " + store.WalletSchema + ")"
+	}
+	return out, nil
+}
+
+// definitions returns the definition of every object of a schema, and the wrong rights. Of indexes that are not unique
+// it has those of these names. search_path is that schema until the transaction ends.
+func definitions(
+	ctx context.Context, tx pgx.Tx, schema string, indexes []string,
+) (map[string]string, []DefinitionDifference, error) {
 	if _, err := tx.Exec(ctx, "set local search_path = "+store.Quoted(schema)); err != nil {
 		return nil, nil, err
 	}
-	var ours []string
-	for _, i := range tables.Indexes {
-		ours = append(ours, i.Name)
-	}
-	rows, _ := tx.Query(ctx, describeSQL, schema, ours) // ForEachRow returns its error
+	rows, _ := tx.Query(ctx, describeSQL, schema, indexes) // ForEachRow returns its error
 	objects := map[string]string{}
 	var object, definition string
 	_, err := pgx.ForEachRow(rows, []any{&object, &definition}, func() error {

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -33,8 +34,14 @@ func TestEveryChangedDefinitionIsNamed(t *testing.T) {
 	for sql, want := range map[string]DefinitionDifference{
 		"create or replace view credit_balance as select user_id, 0::bigint as balance from credits": {Object: "view credit_balance", Fault: Changed},
 		"alter view credit_balance set (security_barrier = true)":                                    {Object: "view credit_balance", Fault: Changed},
-		"drop view credit_balance":                                                                         {Object: "view credit_balance", Fault: Missing},
-		"alter view credit_balance alter column balance set default 7":                                     {Object: "column credit_balance.balance", Fault: Changed},
+		"drop view credit_balance":                                     {Object: "view credit_balance", Fault: Missing},
+		"alter view credit_balance alter column balance set default 7": {Object: "column credit_balance.balance", Fault: Changed},
+		"alter view entitlement alter column active set default true":  {Object: "column entitlement.active", Fault: Changed},
+		"create or replace view credit_grant as select provider_payment_id, line as part, user_id, kind, " +
+			"delta as granted, delta as reversed, available_at, expires_at, event_id from credit_ledger": {
+			Object: "view credit_grant", Fault: Changed,
+		},
+		"drop view credit_grant": {Object: "view credit_grant", Fault: Missing},
 		"create trigger swallow before insert on reversal for each row execute function reports.swallow()": {Object: "trigger swallow on reversal", Fault: Extra},
 		"create rule swallow as on insert to reversal do instead nothing":                                  {Object: "rule swallow on reversal", Fault: Extra},
 		"alter table payment_facts drop constraint payment_facts_transaction_id_key":                       {Object: "constraint payment_facts_transaction_id_key on payment_facts", Fault: Missing},
@@ -71,13 +78,17 @@ func TestEveryChangedDefinitionIsNamed(t *testing.T) {
 // requireNamed changes an object, requires that the change is named, and takes it back.
 func requireNamed(ctx context.Context, t *testing.T, s *store.Store, sql, object, fault string) {
 	t.Helper()
+	var ours []string
+	for _, i := range tables.Indexes {
+		ours = append(ours, i.Name)
+	}
 	err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-		should, rights, err := definitions(ctx, tx, s.Schema())
+		should, rights, err := definitions(ctx, tx, s.Schema(), ours)
 		require.NoError(t, err)
 		require.Empty(t, rights)
 		_, err = tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
 		require.NoError(t, err)
-		is, rights, err := definitions(ctx, tx, s.Schema())
+		is, rights, err := definitions(ctx, tx, s.Schema(), ours)
 		require.NoError(t, err)
 		for _, d := range append(differentDefinitions(is, should, true), rights...) {
 			if d.Object == object {
@@ -86,6 +97,54 @@ func requireNamed(ctx context.Context, t *testing.T, s *store.Store, sql, object
 			}
 		}
 		return fmt.Errorf("it is not named: %s %s", fault, object)
+	})
+	require.ErrorIs(t, err, errRollback)
+}
+
+// Each statement changes schema wallet, and verify names the changed object.
+func TestEveryChangeOfTheWalletIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, _ := fixture.AsProjector(ctx, t)
+	_, err := s.Pool().Exec(ctx, "create index theirs on wallet.spend (note)")
+	require.NoError(t, err)
+	require.Empty(t, definitionsOf(ctx, t, s), "an index that somebody added is no fault")
+	const spend = "function spend(text,numeric,text,text)"
+	for _, one := range []struct{ sql, fault, object string }{
+		{`create or replace function wallet.spend(user_id text, amount numeric, key text, note text default null)
+			returns boolean language sql security definer set search_path = pg_catalog, pg_temp as 'select true'`, Changed, spend},
+		{"alter function wallet.spend security invoker", Changed, spend},
+		{"alter function wallet.spend set search_path = pg_temp", Changed, spend},
+		{"grant execute on function wallet.spend to public", Changed, spend},
+		{"alter function wallet.take rename to took", Missing, "function take(text,bigint,text,text)"},
+		{"create function wallet.mine() returns int language sql as 'select 1'", Extra, "function mine()"},
+		{"alter type wallet.grant_state add attribute more text", Extra, "column grant_state.more"},
+		{"alter table wallet.spend drop constraint spend_amount_check", Missing, "constraint spend_amount_check on spend"},
+		{"alter table wallet.spend_part drop constraint spend_part_key_fkey", Missing, "constraint spend_part_key_fkey on spend_part"},
+		{"drop index wallet.spend_held", Missing, "index spend_held on spend"},
+		{"alter table wallet.spend_part set unlogged", Changed, "table spend_part"},
+		{"alter table wallet.spend alter created_at drop default", Changed, "column spend.created_at"},
+		{"grant insert on wallet.spend to payfold_portal", Extra, "grant of insert on table spend to payfold_portal"},
+		{"revoke select on wallet.spend from payfold_portal", Missing, "grant of select on table spend to payfold_portal"},
+	} {
+		t.Run(one.sql, func(t *testing.T) { requireNamedInWallet(ctx, t, s, one.sql, one.object+" (schema wallet)", one.fault) })
+	}
+	requireNamedInWallet(ctx, t, s, "drop schema wallet cascade", "schema wallet", Missing)
+}
+
+// requireNamedInWallet is requireNamed for an object of schema wallet.
+func requireNamedInWallet(ctx context.Context, t *testing.T, s *store.Store, sql, object, fault string) {
+	t.Helper()
+	err := pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sql)
+		require.NoError(t, err)
+		found, err := walletDifferences(ctx, tx)
+		require.NoError(t, err)
+		at := slices.IndexFunc(found, func(d DefinitionDifference) bool { return d.Object == object })
+		require.GreaterOrEqual(t, at, 0, "it is not named: %v", found)
+		require.Equal(t, fault, found[at].Fault)
+		return errRollback
 	})
 	require.ErrorIs(t, err, errRollback)
 }

@@ -3,9 +3,10 @@
 -- is not unique is left out, unless its name is one of $2.
 with relation as (
   select c.*, case c.relkind when 'v' then 'view' when 'r' then 'table' when 'm' then 'materialized view' when 'S' then 'sequence'
-      when 'f' then 'foreign table' when 'p' then 'partitioned table' else 'relation' end as kind
+      when 'f' then 'foreign table' when 'p' then 'partitioned table' when 'c' then 'composite type' else 'relation' end
+    as kind
   from pg_class c
-  where c.relnamespace = $1::text::regnamespace and c.relkind not in ('i', 'I', 't', 'c')
+  where c.relnamespace = $1::text::regnamespace and c.relkind not in ('i', 'I', 't')
 )
 -- relations; an unlogged table loses its rows in a crash, inheritance adds rows of others
 select format('%s %I', kind, relname),
@@ -64,7 +65,15 @@ from relation r
 join pg_policy p on p.polrelid = r.oid
 union all
 -- functions, types, operators, …: a query of the portal could call them instead of others
-select pg_describe_object(d.classid, d.objid, 0), ''
+select pg_describe_object(d.classid, d.objid, 0),
+  coalesce((
+    select concat_ws(E'\n', pg_get_functiondef(p.oid),
+      case when p.proowner <> (select mode() within group (order by relowner) from relation)
+        then 'owned by ' || quote_ident(pg_get_userbyid(p.proowner)) end,
+      case when exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) where grantee = 0)
+        then 'everybody may call it' end)
+    from pg_proc p
+    where d.classid = 'pg_proc'::regclass and p.oid = d.objid and p.prokind in ('f', 'p')), '')
 from pg_depend d
 where d.refclassid = 'pg_namespace'::regclass and d.refobjid = $1::text::regnamespace
   and d.classid::regclass::text not in ('pg_class', 'pg_default_acl', 'pg_statistic_ext', 'pg_publication_namespace')

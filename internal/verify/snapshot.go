@@ -59,11 +59,19 @@ func (s *snapshot) Close() {
 	_ = s.tx.Rollback(ctx)
 }
 
-// Sums counts the rows that break the rules within the tables; see store.CheckSums.
+// Sums counts the rows that break the rules within the tables, and with the live ones those within the wallet; see
+// store.CheckSums and store.CheckWallet.
 func (s *snapshot) Sums(ctx context.Context) ([]store.SumCheck, error) {
 	sums, err := store.CheckSums(ctx, s.tx)
 	if err != nil {
 		return nil, err
+	}
+	if s.schema.Name == store.LiveSchema {
+		ofWallet, err := store.CheckWallet(ctx, s.tx)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, ofWallet...)
 	}
 	return sums, s.store.CheckTables(ctx, s.tx, s.tables)
 }

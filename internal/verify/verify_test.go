@@ -112,6 +112,45 @@ func TestAVerdictHoldsOnlyIfNothingIsWrong(t *testing.T) {
 	}
 }
 
+// Only SQL by hand can make such rows: the functions of the wallet do not.
+func TestSpendsThatDoNotAddUpAreFound(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 50)
+	v.applyMore(ctx, t, fixture.Pack("bought", "bought", "u", 100))
+	v.execute(ctx, t, `select wallet.spend('u', 10, 'k1'), wallet.hold('u', 20, 'h1', '1 hour'), wallet.spend('u', 9, 'k2'),
+		wallet.spend('u', 1000, 'refused'), wallet.hold('u', 20, 'h2', '1 hour'), wallet.hold('u', 20, 'h3', '1 hour')`)
+	v.execute(ctx, t, "select wallet.confirm('h1', 5), wallet.give_back('k2', 4), wallet.release('h2')")
+	wrong := func() (all []string) {
+		frozen, err := verify.Freeze(ctx, v.tables)
+		require.NoError(t, err)
+		defer frozen.Close()
+		sums, err := frozen.Sums(ctx)
+		require.NoError(t, err)
+		for _, sum := range sums {
+			if sum.Wrong > 0 {
+				all = append(all, fmt.Sprint(sum.Rule, " ", sum.Wrong))
+			}
+		}
+		return all
+	}
+	require.Empty(t, wrong())
+	const took = "a spend has taken from grants of its user what it says 1"
+	const back = "no more went back to a grant than was taken from it 1"
+	for _, one := range []struct{ table, column, value, by, of, found string }{
+		{"spend_part", "amount", "10", "11", "key = 'k1'", took},
+		{"spend_part", "user_id", "'u'", "'u_1'", "key = 'k1'", took},
+		{"spend_part", "amount", "-4", "-14", "key = 'k2' and entry = 'give_back'", back},
+		{"spend", "amount", "20", "30", "key = 'h3'", took},
+		{"spend", "state", "'spent'", "'refused'", "key = 'k2'", took},
+	} {
+		set := "update wallet." + one.table + " set " + one.column + " = %s where " + one.of
+		v.execute(ctx, t, fmt.Sprintf(set, one.by))
+		require.Equal(t, []string{one.found}, wrong(), one)
+		v.execute(ctx, t, fmt.Sprintf(set, one.value))
+	}
+	require.Empty(t, wrong())
+}
+
 // A killed verify leaves its tables behind. The next one folds the whole log again.
 func TestVerifyDoesNotContinueWithTheTablesOfAnEarlierOne(t *testing.T) {
 	t.Parallel()
