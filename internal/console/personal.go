@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/report/status"
 )
@@ -19,6 +20,9 @@ func mask(show bool, text string) string {
 	return string([]rune(text)[:1]) + "•••"
 }
 
+// masked stands in place of a text that may have personal data.
+const masked = "masked; a console with CONSOLE_SHOW_PERSONAL_DATA=true shows it"
+
 // hidePersonalData replaces the database's errors about quarantined events: they may repeat names and
 // bodies.
 func (c *Console) hidePersonalData(quarantined []status.Quarantined) {
@@ -26,7 +30,19 @@ func (c *Console) hidePersonalData(quarantined []status.Quarantined) {
 		return
 	}
 	for i := range quarantined {
-		quarantined[i].Error = "masked; a console with CONSOLE_SHOW_PERSONAL_DATA=true shows it"
+		quarantined[i].Error = masked
+	}
+}
+
+// hideNotes replaces the notes of spends: apps write in them what they like.
+func (c *Console) hideNotes(wallet *explain.Wallet) {
+	if c.ShowPersonalData || wallet == nil {
+		return
+	}
+	for i := range wallet.Spends.Items {
+		if one := &wallet.Spends.Items[i]; one.Note != nil {
+			one.Note = new(masked)
+		}
 	}
 }
 
@@ -39,8 +55,8 @@ func (c *Console) hideNames(list []invitations.Invitation) {
 
 func (c *Console) hideName(one *invitations.Invitation) {
 	if one.Reason != nil && one.GitHubUser != nil {
-		masked := func(name string) string { return mask(c.ShowPersonalData, name) }
-		one.Reason = new(invitations.ReplaceName(*one.Reason, *one.GitHubUser, masked))
+		hide := func(name string) string { return mask(c.ShowPersonalData, name) }
+		one.Reason = new(invitations.ReplaceName(*one.Reason, *one.GitHubUser, hide))
 	}
 }
 
@@ -55,7 +71,7 @@ func maskNames(text []byte) []byte {
 		if json.Unmarshal(slices.Concat([]byte(`"`), parts[2], parts[3]), &name) != nil {
 			name = "?" // the name is masked even if it cannot be read
 		}
-		masked, _ := page.Marshal(mask(false, name)) // never fails for a text
-		return slices.Concat(parts[1][:len(parts[1])-1], masked)
+		hidden, _ := page.Marshal(mask(false, name)) // never fails for a text
+		return slices.Concat(parts[1][:len(parts[1])-1], hidden)
 	})
 }

@@ -32,6 +32,7 @@ func (c *Console) user(r *http.Request, asked query, tables *store.Store) (view,
 		return view{}, err
 	}
 	c.hideNames(user.Invitations)
+	c.hideNotes(user.Wallet)
 	shown := userPage{User: user, Before: before}
 	if user.Next != nil {
 		shown.Older = strconv.FormatInt(*user.Next, 10)

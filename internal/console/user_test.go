@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,4 +105,32 @@ func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
 		answer, _ := get(t, server, "/users/"+customer+"?before="+before)
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, before)
 	}
+}
+
+func TestACustomersPageShowsWhatIsLeftAndWhatWasSpent(t *testing.T) {
+	t.Parallel()
+	servers, w := serveBoth(t)
+	var user, payment string
+	require.NoError(t, w.DB.QueryRow(t.Context(), `select user_id, provider_payment_id from portal.credit_grant
+		where granted - reversed > 9 and kind = 'one_time' and expires_at is null order by 1, 2 limit 1`).Scan(&user, &payment))
+	_, err := w.DB.Exec(t.Context(), "select wallet.spend($1, 4, 'picture <7>', 'of Ada'), wallet.hold($1, 1000000000, 'much', '1 hour')", user)
+	require.NoError(t, err)
+	for personal, server := range servers {
+		_, text := get(t, server, userPath(user))
+		require.Contains(t, text, "<td>picture &lt;7&gt;</td>")
+		require.Contains(t, text, "refused: not enough credits")
+		require.Contains(t, text, "What is left of each grant")
+		require.Equal(t, personal, strings.Contains(text, "of Ada"))
+		_, object := get(t, server, userPath(user), "Accept", "application/json")
+		require.Equal(t, personal, strings.Contains(object, "of Ada"))
+		require.Contains(t, object, `"key":"picture`)
+		_, text = get(t, server, "/payments/"+url.PathEscape(payment))
+		require.Contains(t, text, "What is left of them")
+	}
+
+	_, err = w.DB.Exec(t.Context(), "delete from portal.credit_ledger where user_id = $1", user)
+	require.NoError(t, err)
+	_, text := get(t, servers[true], userPath(user))
+	require.Contains(t, text, "can spend nothing, and owes <b>4 credits</b>")
+	require.Contains(t, text, "which the tables do not grant")
 }

@@ -22,6 +22,7 @@ type PaymentAnswer struct {
 	Payment     explain.PaymentRow                   `json:"payment"` // null if only events without effect name it
 	Events      explain.Part[explain.WithWhy]        `json:"events"`  // also those that were rejected
 	Ledger      explain.Lines                        `json:"credit_ledger"`
+	Grants      explain.Part[explain.Grant]          `json:"grants"` // see explain.GrantsOfPayment
 	Reversals   explain.Part[projections.Reversal]   `json:"reversals"`
 	License     explain.Row[*projections.ProLicense] `json:"pro_license"` // of the payment's user; null if it is not of kind pro
 	Invitations []invitations.Invitation             `json:"invitations"` // those for this payment, as they are now
@@ -66,7 +67,10 @@ func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit 
 }
 
 func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (err error) {
-	if a.Ledger, err = explain.LedgerOfPayment(ctx, tx, p, limit); err != nil || p.Kind != projections.KindPro {
+	if a.Ledger, err = explain.LedgerOfPayment(ctx, tx, p, limit); err != nil {
+		return err
+	}
+	if a.Grants, err = explain.GrantsOfPayment(ctx, tx, a.Schema, p, limit); err != nil || p.Kind != projections.KindPro {
 		return err
 	}
 	if a.License.Columns, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID); err != nil {

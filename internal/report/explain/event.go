@@ -25,6 +25,7 @@ type Event struct {
 	Payment      *projections.Payment           // the payment that the event names
 	Others       Part[WithWhy]                  // the other events of that payment
 	Ledger       Lines                          // of that payment
+	Grants       Part[Grant]                    // of that payment; see GrantsOfPayment
 	Reversals    Part[projections.Reversal]     // of that payment, in the order of the log
 	Credits      *projections.Credits           // of its user
 	Subscription *projections.SubscriptionState // the subscription that the event is about
@@ -117,6 +118,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		Payment     PaymentRow                       `json:"payment"`
 		Others      Part[projections.ProcessedEvent] `json:"other_events_of_payment"`
 		Ledger      Lines                            `json:"credit_ledger"`
+		Grants      Part[Grant]                      `json:"grants"`
 		Reversals   []any                            `json:"reversals"`
 		Before      int64                            `json:"earlier_reversals"`
 		Credits     row                              `json:"credits"`
@@ -129,7 +131,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		row{e.Event.ProcessedEvent},
 		e.Event.Why, e.ShopsReason, e.Duplicates.Items, e.Duplicates.Earlier,
 		PaymentRow{e.Payment},
-		withoutWhy(e.Others), e.Ledger, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
+		withoutWhy(e.Others), e.Ledger, e.Grants, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
 		row{e.Credits},
 		row{e.Subscription},
 		row{e.Shown},

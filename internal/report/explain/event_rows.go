@@ -48,7 +48,7 @@ func (e *Event) read(ctx context.Context, tx pgx.Tx, schema string, limit int) (
 	if err := e.readOrigin(ctx, tx, schema, limit); err != nil {
 		return err
 	}
-	others, err := e.readPayment(ctx, tx, limit)
+	others, err := e.readPayment(ctx, tx, schema, limit)
 	if err != nil {
 		return err
 	}
@@ -95,9 +95,11 @@ func (e *Event) readOrigin(ctx context.Context, tx pgx.Tx, schema string, limit 
 	return nil
 }
 
-// readPayment reads the payment that the event names by any of its ids, with the payment's reversals and ledger lines.
-// It returns the payment's other events.
-func (e *Event) readPayment(ctx context.Context, tx pgx.Tx, limit int) (others Part[projections.ProcessedEvent], err error) {
+// readPayment reads the payment that the event names by any of its ids, with the payment's reversals, ledger lines
+// and grants. It returns the payment's other events.
+func (e *Event) readPayment(
+	ctx context.Context, tx pgx.Tx, schema string, limit int,
+) (others Part[projections.ProcessedEvent], err error) {
 	id, name := e.Event.EventID, e.Event.ProviderPaymentID
 	e.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, id)
 	if err != nil || name == "" {
@@ -114,6 +116,9 @@ func (e *Event) readPayment(ctx context.Context, tx pgx.Tx, limit int) (others P
 			return others, err
 		}
 		if e.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
+			return others, err
+		}
+		if e.Grants, err = GrantsOfPayment(ctx, tx, schema, *p, limit); err != nil {
 			return others, err
 		}
 	}

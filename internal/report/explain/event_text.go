@@ -28,6 +28,10 @@ func (e Event) text(p *page.Page) {
 		p.Section("LEDGER of this payment: %s", page.Count(e.Ledger.Sum, "credit"))
 		ledgerText(p, e.Ledger)
 	}
+	if !e.Grants.Empty() {
+		p.Section("GRANTS of this payment, with what is left of them")
+		grantsText(p, e.Grants)
+	}
 	if len(e.Others.Items) > 0 {
 		p.Section("OTHER EVENTS of this payment")
 		earlier(p, e.Others, "events")

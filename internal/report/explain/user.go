@@ -18,6 +18,7 @@ type User struct {
 	Packs         Lines                // of kind one_time; their sum is the balance
 	Grants        Lines                // of kind subscription
 	Subscription  *Spendable           // sums of Grants; nil if they are not summed
+	Wallet        *Wallet              // nil if the tables are not live
 	Events        Part[WithWhy]
 	Payments      Part[projections.Payment]
 	Subscriptions Part[projections.SubscriptionState]
@@ -49,6 +50,7 @@ func (u User) MarshalJSON() ([]byte, error) {
 		Packs         Lines                               `json:"one_time_ledger"`
 		Subscription  *Spendable                          `json:"subscription_credits"`
 		Grants        Lines                               `json:"subscription_ledger"`
+		Wallet        *Wallet                             `json:"wallet"` // null: the tables are not live
 		Shown         row                                 `json:"subscription"`
 		Subscriptions Part[projections.SubscriptionState] `json:"subscription_states"`
 		License       row                                 `json:"pro_license"`
@@ -59,7 +61,7 @@ func (u User) MarshalJSON() ([]byte, error) {
 	}{
 		u.ID, u.At, u.Spendable(),
 		row{u.Credits},
-		u.Packs, u.Subscription, u.Grants,
+		u.Packs, u.Subscription, u.Grants, u.Wallet,
 		row{u.Shown},
 		u.Subscriptions,
 		row{u.License},
@@ -70,12 +72,15 @@ func (u User) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Spendable equals the balance in the view credit_balance. It is nil if the ledger has too many
-// lines to be added up.
+// Spendable is what the user can spend now, as wallet.balance has it. If the tables are not live, it is what they grant,
+// as the view credit_balance has it. It is nil if the ledger has too many lines to be added up.
 func (u User) Spendable() *int64 {
 	if u.Subscription == nil {
 		return nil
 	}
 	sum := u.Packs.Sum + u.Subscription.Now
+	if u.Wallet != nil {
+		sum = u.Wallet.Sums.Balance
+	}
 	return &sum
 }

@@ -21,7 +21,7 @@ func ReadUser(ctx context.Context, database *store.Store, user string, before in
 		if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
 			return err
 		}
-		if err := out.read(ctx, tx, before, limit); err != nil {
+		if err := out.read(ctx, tx, database.Schema(), before, limit); err != nil {
 			return fmt.Errorf("explain a user: %w", err)
 		}
 		if out.empty() {
@@ -38,10 +38,10 @@ const inOrderOfIndexes = tables.PreferIndexes + `, set_config('enable_bitmapscan
 
 func (u *User) empty() bool {
 	return len(u.Events.Items) == 0 && len(u.Payments.Items) == 0 && len(u.Packs.Items) == 0 && len(u.Grants.Items) == 0 &&
-		len(u.Subscriptions.Items) == 0 && u.Credits == nil && u.License == nil
+		len(u.Subscriptions.Items) == 0 && u.Credits == nil && u.License == nil && (u.Wallet == nil || u.Wallet.empty())
 }
 
-func (u *User) read(ctx context.Context, tx pgx.Tx, before int64, limit int) (err error) {
+func (u *User) read(ctx context.Context, tx pgx.Tx, schema string, before int64, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&u.At); err != nil {
 		return err
 	}
@@ -61,5 +61,9 @@ func (u *User) read(ctx context.Context, tx pgx.Tx, before int64, limit int) (er
 	if u.Invitations, err = invitations.OfUser(ctx, tx, u.ID); err != nil {
 		return err
 	}
-	return u.readPage(ctx, tx, before, limit)
+	if err := u.readPage(ctx, tx, before, limit); err != nil || schema != store.LiveSchema {
+		return err
+	}
+	u.Wallet, err = readWallet(ctx, tx, u.ID, limit, u.Subscription == nil)
+	return err
 }

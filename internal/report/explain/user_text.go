@@ -4,11 +4,7 @@ import "github.com/payfold/payfold/internal/report/page"
 
 func (u User) text(p *page.Page) {
 	p.Section("User %s", page.Name(u.ID))
-	if sum := u.Spendable(); sum != nil {
-		p.Line("Can spend %s now: %d of packs, %d of subscriptions.", page.Count(*sum, "credit"), u.Packs.Sum, u.Subscription.Now)
-	} else {
-		p.Line("What the user can spend is not added up: the ledger has too many lines. A higher --limit adds up more.")
-	}
+	u.spendableText(p)
 	p.Section("CREDIT PACKS")
 	if u.Credits == nil {
 		p.Line("  none")
@@ -24,6 +20,9 @@ func (u User) text(p *page.Page) {
 			p.Line("  %d available now, %d later, %d expired", sums.Now, sums.Later, sums.Expired)
 		}
 		ledgerText(p, u.Grants)
+	}
+	if u.Wallet != nil {
+		u.Wallet.text(p)
 	}
 	for _, s := range u.Subscriptions.Items {
 		subscriptionText(p, s, u.Shown)
