@@ -18,8 +18,8 @@ var readOnly string
 const rightsTimeout = 5 * time.Second
 
 // CheckReadOnly returns ErrNotReadOnly if the role of this store may change payfold's tables, or may get the right
-// to: as their owner, or as another role that it may take. It reads only the system catalogue, so it also works before
-// there are tables. It does not look for functions that act as their owner.
+// to: as their owner, as another role that it may take, or by a function of schema wallet that spends. It reads only the
+// system catalogue, so it also works before there are tables. It does not look for functions in schemas of others.
 func (s *Store) CheckReadOnly(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, rightsTimeout)
 	defer cancel()

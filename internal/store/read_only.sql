@@ -4,7 +4,7 @@ with own as (
   select oid, rolname, rolsuper, rolcreaterole from pg_roles where pg_has_role(session_user, oid, 'member')
 ), ours as (
   select n.oid, nspname, nspowner from pg_namespace n
-  where nspname in ('payfold', $1) or exists (select from pg_class where relnamespace = n.oid and relname = 'processed_event')
+  where nspname in ('payfold', 'wallet', $1) or exists (select from pg_class where relnamespace = n.oid and relname = 'processed_event')
 ), tables as (
   select c.oid, relowner from pg_class c join ours on ours.oid = relnamespace where relkind in ('r', 'p', 'v', 'f')
 )
@@ -18,6 +18,8 @@ select session_user, array(
   union all select 'owns schema ' || nspname from ours join own on own.oid = nspowner
   union all select 'may create tables in schema ' || nspname from ours, own where has_schema_privilege(own.oid, ours.oid, 'create')
   union all select 'owns table ' || tables.oid::regclass from tables join own on own.oid = relowner
+  union all select 'may call function ' || p.oid::regproc from pg_proc p join ours on ours.oid = pronamespace, own
+    where prosecdef and provolatile = 'v' and has_function_privilege(own.oid, p.oid, 'execute')
   union all select 'may change table ' || tables.oid::regclass from tables, own
     where has_any_column_privilege(own.oid, tables.oid, 'insert, update')
       or has_table_privilege(own.oid, tables.oid, 'delete, truncate, trigger' ||

@@ -40,6 +40,8 @@ func TestOnlyARoleThatReadsIsReadOnly(t *testing.T) {
 		_, err = console.SchemaNamed(ctx, schema)
 		require.NoError(t, err)
 		require.EqualValues(t, 0, fixture.Number(ctx, t, console, "select count(*) from payment"))
+		require.EqualValues(t, 0, fixture.Number(ctx, t, console, `select wallet.balance('u') + (select count(*) from wallet.grants('u'))
+			+ (select count(*) from wallet.spend join wallet.spend_part using (key))`))
 		_, err = console.Pool().Exec(ctx, "set transaction read write; insert into credits values ('u', 1, 1, 0, 1)")
 		require.ErrorContains(t, err, "permission denied")
 	}
@@ -48,6 +50,9 @@ func TestOnlyARoleThatReadsIsReadOnly(t *testing.T) {
 func TestARoleThatMayWriteByADetourIsNotReadOnly(t *testing.T) {
 	ctx, superuser := fixture.Tables(t)
 	for does, sql := range map[string]string{
+		"may call function wallet.spend":         "grant usage on schema wallet to reader; grant execute on function wallet.spend to reader",
+		"may change table wallet.spend":          "grant update (note) on wallet.spend to reader",
+		"owns schema wallet":                     "alter schema wallet owner to reader; revoke all on schema wallet from reader",
 		"may change table portal.credits":        "grant update (balance) on credits to reader",
 		"may change table portal.newest":         "create view newest as select * from credits; grant update on newest to reader",
 		"may change table portal.payment":        "grant trigger on payment to reader",
