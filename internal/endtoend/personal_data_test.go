@@ -39,6 +39,7 @@ func TestAPersonIsErasedWithTheCommandsOfTheDocuments(t *testing.T) {
 	w.awaitInvitation(t, "u_77", "invited")
 	github.Decline(t, "mona")
 	w.awaitProjected(t)
+	require.True(t, mustQuery[bool](t, w.database, "select wallet.spend('u_77', 30, 'k1', 'for Ada') and wallet.spend('u_77', 5, 'k2')"))
 	rows := w.rowsOfUsers(t)
 
 	blocks, dir := shellBlocks(t, "../../docs/personal-data.md"), withPrograms(t)
@@ -76,6 +77,7 @@ func TestAPersonIsErasedWithTheCommandsOfTheDocuments(t *testing.T) {
 	output := run(blocks[7], "OLD_DATABASE_URL="+before, "NEW_DATABASE_URL="+w.database, "PATH="+os.Getenv("PG_BIN")+":"+os.Getenv("PATH"))
 	require.Contains(t, output, "2 messages were signed with a secret that was not given")
 	require.Equal(t, rows, w.rowsOfUsers(t))
+	require.Zero(t, mustQuery[int](t, w.database, "select count(note) from wallet.spend"))
 
 	projector = w.startProjector(t, inviting(github)...)
 	w.deliver(t, licence("evt_6", "pay_6", "u_6", "hubot"))
@@ -96,5 +98,6 @@ func (w *world) rowsOfUsers(t *testing.T) string {
 	return mustQuery[string](t, w.database, `select string_agg(line, E'\n' order by line) from (
 		select concat_ws(' ', user_id, balance, granted, reversed) as line from portal.credits
 		union all select concat_ws(' ', user_id, status, github_username, provider_payment_id, activated_at) from portal.pro_license
+		union all select concat_ws(' ', user_id, key, amount, state, wallet.balance(user_id)) from wallet.spend
 		union all select concat_ws(' ', user_id, event_id, line, delta, available_at) from portal.credit_ledger) of`)
 }
