@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-portal test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-portal test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -155,6 +155,10 @@ CONSOLE_EVENTS ?= 1000000
 bench-console: ## each page of the console on tables of CONSOLE_EVENTS (1000000) events
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	EVENTS=$(CONSOLE_EVENTS) go test -run '^$$' -bench 'BenchmarkConsole$$' -benchtime 1x -timeout 0 ./internal/console
+
+bench-wallet: ## spends/s and their p99 of 200 users at once: alone, beside live projection, and compared with a counter of the app's own
+	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	go test -run '^$$' -bench 'BenchmarkWallet$$' -benchtime 20000x -timeout 0 ./internal/endtoend
 
 # A number of executions: before Go 1.27 a duration sometimes ends as a failure.
 FUZZTIME ?= 200000x
