@@ -195,7 +195,6 @@ declare
   paid bigint;
   one wallet.grant_state;
   step record;
-  payer integer;
 begin
   for step in select * from wallet.debt_steps($1, own) loop
     rest[step.place] := rest[step.place] + step.change;
@@ -206,23 +205,26 @@ begin
       owed := owed - rest[step.place];
       rest[step.place] := 0;
     end if;
-    foreach payer in array step.payers loop
-      paid := least(owed, rest[payer]);
+    for payer in 1 .. cardinality(own) loop
+      exit when owed = 0;
       one := own[payer];
-      one.pays := one.pays + paid;
-      own[payer] := one;
-      rest[payer] := rest[payer] - paid;
-      owed := owed - paid;
+      if rest[payer] > 0 and least(one.available_at, now()) <= step.moment
+        and one.expires_at > step.moment is not false then
+        paid := least(owed, rest[payer]);
+        one.pays := one.pays + paid;
+        own[payer] := one;
+        rest[payer] := rest[payer] - paid;
+        owed := owed - paid;
+      end if;
     end loop;
   end loop;
   return own;
 end $$;
 
--- debt_steps lists, in order, the moments at which more or less is left of a grant, whose place in own it names, and
--- the places of the grants that can pay debts then, in order. What has been spent counts from the beginning, because
--- nobody can spend what pays a debt.
+-- debt_steps lists, in order, the moments at which more or less is left of a grant, whose place in own it names. What has
+-- been spent counts from the beginning, because nobody can spend what pays a debt.
 create function wallet.debt_steps(user_id text, own wallet.grant_state[])
-returns table (moment timestamptz, place integer, change bigint, payers integer[]) language plpgsql stable as $$
+returns table (moment timestamptz, place integer, change bigint) language plpgsql stable as $$
 #variable_conflict use_column
 declare
   who alias for $1;
@@ -230,7 +232,7 @@ declare
 begin
   return query
   with counted as (
-    select one.*, i as place, coalesce(one.granted, 0) - one.used as rest, coalesce(one.expires_at, 'infinity') as ends
+    select one.*, i as place, coalesce(one.granted, 0) - one.used as rest
     from generate_subscripts(own, 1) i, lateral unnest(own[i:i]) one
     where wallet.counts(own[i])
   ), refund as (
@@ -259,11 +261,7 @@ begin
     from counted c
     where rest < 0
   )
-  select s.moment, s.place, s.change::bigint,
-    array(
-      select p.place from counted p
-      where least(p.available_at, now()) <= s.moment and p.ends > s.moment
-      order by p.place)
+  select s.moment, s.place, s.change::bigint
   from step s
   order by s.moment, s.change desc;
 end $$;
