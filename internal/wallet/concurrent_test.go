@@ -134,3 +134,44 @@ func TestNobodySpendsTwiceThroughKillsOfSessions(t *testing.T) {
 	refused := ask[int64](t, w, "select count(*) from wallet.spend where state = 'refused'")
 	require.Positive(t, refused, "the credits ran out")
 }
+
+// A connection that is cut between two statements of a transaction leaves nothing: no spend, no lock, no used key.
+func TestACutBetweenTwoStatementsChangesNothing(t *testing.T) {
+	t.Parallel()
+	w, s := newWallet(t)
+	w.grant(t, "p1", "u1", "subscription", 50, "now() + interval '1 day'")
+	w.grant(t, "p2", "u1", "one_time", 50, "null")
+	require.True(t, w.spend(t, "u1", 10, "before"))
+	require.True(t, w.hold(t, "u1", 10, "held"))
+	state := func() string {
+		return ask[string](t, w, `select concat_ws(E'\n', wallet.balance('u1'),
+			(select array_agg(g) from wallet.grants('u1') g), (select array_agg(x) from wallet.account x),
+			(select array_agg(x order by key) from wallet.spend x),
+			(select array_agg(x order by key, number) from wallet.spend_part x))`)
+	}
+	before := state()
+	statements := []string{
+		"select wallet.spend('u1', 20, 'k1')", "select wallet.hold('u1', 30, 'h1', '1 hour')",
+		"select wallet.confirm('h1', 10)", "select wallet.give_back('k1', 5) > 0", "select wallet.release('held')",
+		"select wallet.spend('u1', 1000, 'too much') is false", "select wallet.give_back('before', 10) > 0",
+	}
+	for cut := 1; cut <= len(statements); cut++ {
+		conn := fixture.Connect(w.ctx, t, s)
+		_, err := conn.Exec(w.ctx, "begin")
+		require.NoError(t, err)
+		for _, sql := range statements[:cut] {
+			var done bool
+			require.NoError(t, conn.QueryRow(w.ctx, sql).Scan(&done))
+			require.True(t, done, sql)
+		}
+		require.NoError(t, conn.PgConn().Conn().Close())
+		// The next change of the user waits for the end of the cut session's transaction.
+		tx, err := s.Pool().Begin(w.ctx)
+		require.NoError(t, err)
+		next := wallet{w.ctx, tx}
+		require.True(t, next.spend(t, "u1", 80, "k1"), "the key is free, and everything is there")
+		require.NoError(t, tx.Rollback(w.ctx))
+		require.Equal(t, before, state(), "cut after %d statements", cut)
+	}
+	w.requireSums(t, "u1")
+}

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -198,6 +199,7 @@ func TestEachKeyCountsOnce(t *testing.T) {
 		"select wallet.hold('u1', 30, 'k1', '1 hour')": "used for a spend of 30 credits",
 		"select wallet.spend('u1', 20, 'h1')":          "used for a hold of 20 credits",
 		"select wallet.hold('u1', 21, 'h1', '1 hour')": "used for a hold of 20 credits",
+		"select wallet.hold('u2', 20, 'h1', '1 hour')": "used for a hold of 20 credits",
 		"select wallet.confirm('k1', 30)":              "that of a spend, not of a hold",
 		"select wallet.release('k1')":                  "that of a spend, not of a hold",
 		"select wallet.confirm('h1', 21)":              "20 credits are held with the key 'h1', 21 cannot be confirmed",
@@ -235,6 +237,20 @@ func TestUnusableInputChangesNothing(t *testing.T) {
 		"select wallet.hold('u1', 1, 'k', '-1 hour')":                   "the hold lasts -01:00:00",
 		"select wallet.hold('u1', 1, 'k', '367 days')":                  "at most 366 days",
 		"select wallet.hold('u1', 1, 'k', null)":                        "must be above 0",
+		"select wallet.hold('u1', 1, 'k', 'infinity')":                  "infinity", // PostgreSQL 17 has such intervals
+		"select wallet.hold('u1', 1, 'k', '-infinity')":                 "infinity",
+		"select wallet.hold('u1', 1, 'k', '178000000 years')":           "at most 366 days",
+		"select wallet.hold('u1', 1, null, '1 hour')":                   "the key has 0 bytes",
+		"select wallet.hold(null, 1, 'k', '1 hour')":                    "the user has 0 bytes",
+		"select wallet.spend('', 1, 'k')":                               "the user has 0 bytes",
+		"select wallet.spend('u1', 'Infinity', 'k')":                    "the amount is Infinity",
+		"select wallet.spend('u1', 1e1000, 'k')":                        "the amount is 1000",
+		"select wallet.confirm('k', null)":                              "the amount is null",
+		"select wallet.confirm('k', 9223372036854775808)":               "the amount is 9223372036854775808",
+		"select wallet.confirm(repeat('k', 10000), 1)":                  "nothing was spent or held with the key 'kkk",
+		"select wallet.give_back('k', null)":                            "the amount is null",
+		"select wallet.give_back(null, 1)":                              "nothing was spent or held",
+		"select wallet.release(null)":                                   "nothing was spent or held",
 		"select wallet.hold('u1', 99999999999999999999, 'k', '1 hour')": "the amount is 99999999999999999999",
 		"select wallet.confirm('k', 0)":                                 "the amount is 0",
 		"select wallet.give_back('k', -5)":                              "the amount is -5",
@@ -242,9 +258,14 @@ func TestUnusableInputChangesNothing(t *testing.T) {
 	} {
 		require.ErrorContains(t, w.refused(sql), says, sql)
 	}
+	require.Zero(t, fixture.Number(w.ctx, t, s, "select count(*) from wallet.spend full join wallet.account using (user_id)"))
 	require.False(t, w.spend(t, "u1", 9223372036854775807, "much"))
 	require.False(t, w.spend(t, "nobody", 1, "k1"))
-	require.Zero(t, w.balance(t, "nobody"))
+	require.False(t, w.hold(t, "nobody", 1, "h1"))
+	for _, user := range []any{"nobody", "", nil, strings.Repeat("u", 10_000)} {
+		require.Zero(t, ask[int64](t, w, `select wallet.balance($1) + (select count(*) from wallet.grants($1))
+			+ (select count(*) from wallet.statement($1) where what <> 'expiry')`, user))
+	}
 	require.EqualValues(t, 100, w.balance(t, "u1"))
 	require.Zero(t, fixture.Number(w.ctx, t, s, "select count(*) from wallet.spend_part"))
 }
