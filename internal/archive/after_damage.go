@@ -9,30 +9,16 @@ import (
 )
 
 // afterDamage writes the next segment when a damaged one has its name. It uses the name of a merged segment,
-// which readers prefer. The damaged segment stays for Heal. afterDamage fails if the damaged one holds other
-// messages than the log, or later ones, because then the log was set back.
+// which readers prefer. The damaged segment stays for Heal. afterDamage fails if a segment is known to hold
+// later messages than the log, because then the log was set back.
 func (a *Archiver) afterDamage(ctx context.Context, from segment.Start, head Head) error {
 	for _, c := range a.archive.names {
-		if c.first < from.First {
-			continue
+		if reach := a.archive.reach(c); reach > head.Last {
+			return fmt.Errorf("segment %s reaches to seq %d, but the log ends with seq %d", c.name, reach, head.Last)
 		}
-		reach, _, err := a.archive.reachOf(ctx, c)
-		if err != nil {
-			return err
-		}
-		if reach > head.Last {
-			return fmt.Errorf("segment %s is damaged and reaches to seq %d, but the log ends with seq %d", c.name, reach, head.Last)
-		}
-	}
-	remains, err := a.archive.remainsOf(ctx, segment.PartName(from.First))
-	if err != nil {
-		return err
 	}
 	last, size := from.First, 0
-	err = a.Source.ReadRecords(ctx, from.First, head.Last, segment.WithBytes(func(r Record, bytes []byte) error {
-		if remains.Contradicts(r.Seq, bytes) {
-			return contradiction("seq %d of segment %s, which is damaged, is another message in the log", r.Seq, segment.PartName(from.First))
-		}
+	err := a.Source.ReadRecords(ctx, from.First, head.Last, segment.WithBytes(func(r Record, bytes []byte) error {
 		if last, size = r.Seq, size+len(bytes); int64(size) >= a.SegmentBytes {
 			return errFull
 		}

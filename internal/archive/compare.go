@@ -45,7 +45,7 @@ func (a *Archive) compareEnd(ctx context.Context, source Source) error {
 func (a *Archive) compareNewest(ctx context.Context, source Source, head Head) error {
 	var damage error
 	for _, info := range slices.Backward(a.segments) {
-		for seq := info.Last; seq >= max(info.First, head.First); {
+		for seq := min(info.Last, head.Last); seq >= max(info.First, head.First); {
 			var archived fingerprint.Hash
 			err := a.Read(ctx, seq, seq, func(r Record) error {
 				archived = fingerprint.Leaf(r.Message())

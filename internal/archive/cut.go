@@ -77,16 +77,7 @@ func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 	if err := RequireAlone(ctx, a.Place, info.LogID); err != nil {
 		return err
 	}
-	name := info.LogID + "/" + info.Name
-	err := a.Place.Create(ctx, name, func(to io.Writer) (err error) { // the same bytes
-		object, err := a.Place.Open(ctx, name)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, object.Close()) }()
-		_, err = io.Copy(to, io.NewSectionReader(object, 0, object.Size()))
-		return err
-	})
+	err := a.copyObject(ctx, info.Name, info.Name)
 	switch {
 	case errors.Is(err, storage.ErrExists):
 		a.proven = true
@@ -106,6 +97,19 @@ func (a *Archiver) proveStore(ctx context.Context, info *Info) error {
 	default:
 		return err
 	}
+}
+
+// copyObject creates an object with the bytes of another one.
+func (a *Archiver) copyObject(ctx context.Context, from, name string) error {
+	return a.Place.Create(ctx, a.archive.logID+"/"+name, func(to io.Writer) (err error) {
+		object, err := a.Place.Open(ctx, a.archive.logID+"/"+from)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, object.Close()) }()
+		_, err = io.Copy(to, io.NewSectionReader(object, 0, object.Size()))
+		return err
+	})
 }
 
 // create writes a segment with the records that fill writes.

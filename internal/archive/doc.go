@@ -21,5 +21,4 @@
 //	trim.go      removes from the log what is archived; keep.go says what it has to keep
 //	compare.go   compares the archive with the log; status.go says what it holds
 //	heal.go      replaces what is damaged; after_damage.go goes on beside a damaged newest segment
-//	remains.go   what only a damaged segment holds
 package archive

@@ -17,7 +17,7 @@ type Healed struct {
 	First    uint64   `json:"first_seq"`
 	Last     uint64   `json:"last_seq"`
 	Segments []string `json:"segments"` // new ones
-	Removed  []string `json:"removed"`  // damaged ones
+	Kept     []string `json:"kept"`     // those that they replace, by their new names; no reader uses them
 }
 
 // HealResult is what Heal has done.
@@ -29,11 +29,11 @@ type HealResult struct {
 }
 
 // Heal reads every byte of the archive, and writes again from the log what is damaged or missing. Messages that the log
-// no longer has come from other segments that hold them, such as the parts of a merged one. Heal removes a damaged
-// segment after it has read its replacement back, unless the damaged one may hold more. A gap that neither can fill
-// stays as it is. Heal fails with a ContradictionError if log and archive differ. Then nothing of that gap is changed.
-// After any error, also a kill, Heal can be run again. An archiver of the log may be running. Of config, only Place,
-// Source and Logger are required.
+// no longer has come from other segments that hold them, such as the parts of a merged one. Heal deletes no bytes: after
+// it has read the replacement of a segment back, it renames the segment. A gap that cannot be filled stays as it is.
+// Heal fails with a ContradictionError if log and archive differ. Then nothing of that gap is changed. After any error,
+// also a kill, Heal can be run again. An archiver of the log may be running. Of config, only Place, Source and Logger
+// are required.
 func Heal(ctx context.Context, config Config) (out HealResult, err error) {
 	a := NewArchiver(config)
 	a.waiting = time.Unix(0, 0)              // so there are no pauses between frames
@@ -60,11 +60,6 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 		return out, err
 	}
 	for _, g := range a.archive.gaps(whole, head) {
-		if g.open {
-			if err := a.readRemains(ctx, &g, head); err != nil {
-				return out, fmt.Errorf("heal from seq %d on: %w", g.first, err)
-			}
-		}
 		source, gone := a.Source, g.first < head.First || g.last > head.Last
 		if gone {
 			source = archivedSource{a.Source, a.archive.Clone()}
@@ -79,8 +74,8 @@ func (a *Archiver) healAll(ctx context.Context) (out HealResult, err error) {
 		}
 		out.Healed = append(out.Healed, done)
 	}
-	done, left, err := a.removeReplaced(ctx, head)
-	out.Healed, out.Left = append(out.Healed, done...), append(out.Left, left...)
+	done, err := a.keepReplaced(ctx, head)
+	out.Healed = append(out.Healed, done...)
 	return out, err
 }
 
@@ -104,7 +99,13 @@ func (a *Archiver) inspectAll(ctx context.Context, head Head) (whole []*Info, er
 	if err != nil {
 		return nil, err
 	}
-	return whole, a.archive.Contradiction()
+	if err := a.archive.Contradiction(); err != nil {
+		return nil, err
+	}
+	if err := a.archive.compareNewest(ctx, a.Source, head); err != nil && !isDamage(err) {
+		return nil, err
+	}
+	return whole, nil
 }
 
 // gap is what lies between two whole segments: damaged segments, or nothing.
@@ -112,9 +113,6 @@ type gap struct {
 	first, last   uint64
 	before, after *Info // nil at the archive's beginning or end
 	damaged       candidates
-
-	open    bool                        // its end is not known; readRemains looks for it
-	remains map[string]*segment.Remains // of damaged segments, by their names
 }
 
 // gaps returns the sequences that no whole segment holds, in order.
@@ -125,10 +123,10 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	}
 	var before *Info
 	next := origin
-	add := func(last uint64, after *Info, open bool) {
-		g := gap{first: next, last: last, before: before, after: after, open: open}
+	add := func(last uint64, after *Info) {
+		g := gap{first: next, last: last, before: before, after: after}
 		for _, candidate := range c {
-			if candidate.first >= g.first && (open || max(candidate.first, candidate.last) <= g.last) {
+			if candidate.first >= g.first && a.reach(candidate) <= g.last {
 				g.damaged = append(g.damaged, candidate)
 			}
 		}
@@ -136,21 +134,32 @@ func (a *Archive) gaps(whole []*Info, head Head) (out []gap) {
 	}
 	for _, info := range whole {
 		if info.First > next {
-			add(info.First-1, info, false)
+			add(info.First-1, info)
 		}
 		if info.Last >= next {
 			before, next = info, info.Last+1
 		}
 	}
 	if c.reaches(next) { // damaged segments without a whole one after them
-		last := a.Last()
-		open := last < next || c.reaches(last+1) // no footer says how far they reach
-		if open {
-			last = head.Last
+		last := next
+		for _, candidate := range c {
+			last = max(last, a.reach(candidate))
 		}
-		add(last, nil, open)
+		if a.Last() < next || c.reaches(a.Last()+1) { // no footer says how far they reach
+			last = max(last, head.Last)
+		}
+		add(last, nil)
 	}
 	return out
+}
+
+// reach returns the last sequence that a segment is known to hold. Without a whole footer, that of a segment as it was
+// cut is only its first one.
+func (a *Archive) reach(c candidate) uint64 {
+	if info := a.known[c.name]; info != nil {
+		return info.Last
+	}
+	return max(c.first, c.last)
 }
 
 // heal fills one gap with the messages of a source.
@@ -175,25 +184,42 @@ func (a *Archiver) heal(ctx context.Context, g gap, head Head, source Source) (H
 		return done, err
 	}
 	for _, c := range g.damaged {
-		if remains := g.remains[c.name]; slices.Contains(done.Segments, c.name) || remains != nil && remains.Unclear {
-			continue // an earlier run wrote it, or removeReplaced names it
+		if slices.Contains(done.Segments, c.name) {
+			continue // an earlier run wrote it
 		}
-		if reach, _, err := a.archive.reachOf(ctx, c); err != nil {
+		kept, err := a.keep(ctx, c.name)
+		if err != nil {
 			return done, err
-		} else if reach > g.last {
-			continue // another gap needs it, or removeReplaced names it
 		}
-		if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
-			return done, fmt.Errorf("remove segment %s, which was replaced: %w", c.name, err)
-		}
-		done.Removed = append(done.Removed, c.name)
+		done.Kept = append(done.Kept, kept)
 	}
 	return done, nil
 }
 
+// keep renames a segment that was replaced. No reader takes the new name for a segment's.
+func (a *Archiver) keep(ctx context.Context, name string) (kept string, err error) {
+	for n := 1; ; n++ {
+		kept = fmt.Sprintf("%s.replaced-%d", name, n)
+		err := a.copyObject(ctx, name, kept)
+		if errors.Is(err, storage.ErrExists) {
+			continue
+		}
+		if err == nil {
+			err = a.Place.Sync(ctx, a.archive.logID, kept)
+		}
+		if err == nil {
+			err = a.Place.Remove(ctx, a.archive.logID+"/"+name)
+		}
+		if err != nil {
+			return "", fmt.Errorf("rename segment %s, which was replaced: %w", name, err)
+		}
+		return kept, nil
+	}
+}
+
 // pieces returns the last sequences of the segments into which a gap is divided. It fails with a ContradictionError if
-// the log's messages differ from a segment within the gap whose footer can be read, or from the readable records of
-// another one, or do not lead to the segment after the gap.
+// the log's messages differ from a segment within the gap whose footer can be read, or do not lead to the segment after
+// the gap.
 func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start, source Source) (lasts []uint64, err error) {
 	ends := map[uint64]*Info{} // damaged segments whose footers say what they hold
 	for _, info := range a.archive.segments {
@@ -204,11 +230,6 @@ func (a *Archiver) pieces(ctx context.Context, g gap, from segment.Start, source
 		chain.Add(bytes)
 		if info := ends[r.Seq]; info != nil && chain.Value != info.After {
 			return contradiction("the log's messages from seq %d to %d do not lead to the end of segment %s", g.first, r.Seq, info.Name)
-		}
-		for name, remains := range g.remains {
-			if remains.Contradicts(r.Seq, bytes) {
-				return contradiction("seq %d of segment %s, which is damaged, is another message in the log", r.Seq, name)
-			}
 		}
 		if size += len(bytes); int64(size) >= a.SegmentBytes || r.Seq == g.last {
 			lasts, size = append(lasts, r.Seq), 0
@@ -255,16 +276,15 @@ func (a *Archiver) write(ctx context.Context, name string, from segment.Start, l
 	return info, err
 }
 
-// removeReplaced removes damaged segments whose sequences are all in other ones: an earlier run has
-// replaced them, or they reach beyond one gap. A segment that may hold more stays, and left
-// describes it.
-func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Healed, left []string, err error) {
+// keepReplaced renames segments without a whole header or footer whose sequences are all in other ones: an earlier run
+// has replaced them, or an archiver has gone on beside them.
+func (a *Archiver) keepReplaced(ctx context.Context, head Head) (out []Healed, err error) {
 	if err := a.archive.Refresh(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, c := range a.archive.names {
 		within := a.archive.covers(c)
-		if len(within) == 0 || c.last == 0 && within[len(within)-1].Last+1 < head.First { // its end is not known, and the log lacks what may be in it
+		if len(within) == 0 {
 			continue
 		}
 		_, err := a.archive.open(ctx, c.name)
@@ -272,29 +292,23 @@ func (a *Archiver) removeReplaced(ctx context.Context, head Head) (removed []Hea
 			continue
 		}
 		if !isDamage(err) {
-			return removed, left, err
+			return out, err
 		}
-		reason, err := a.holdsMore(ctx, c)
-		if err != nil {
-			return removed, left, err
-		}
-		if reason != "" {
-			left = append(left, fmt.Sprintf("segment %s is damaged, and %s", c.name, reason))
-			continue
-		}
-		done := Healed{First: c.first, Last: within[len(within)-1].Last, Removed: []string{c.name}}
+		done := Healed{First: c.first, Last: within[len(within)-1].Last}
 		for _, info := range within {
 			done.Segments = append(done.Segments, info.Name)
 		}
-		removed = append(removed, done)
 		if err := a.Place.Sync(ctx, head.LogID, done.Segments...); err != nil {
-			return removed, left, err
+			return out, err
 		}
-		if err := a.Place.Remove(ctx, head.LogID+"/"+c.name); err != nil {
-			return removed, left, err
+		kept, err := a.keep(ctx, c.name)
+		if err != nil {
+			return out, err
 		}
+		done.Kept = []string{kept}
+		out = append(out, done)
 	}
-	return removed, left, nil
+	return out, nil
 }
 
 // covers returns the other segments that together hold the sequences of a segment's name; none if

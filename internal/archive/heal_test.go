@@ -114,7 +114,7 @@ func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 }
 
 // The first run has written what replaces the damaged segment, and the second one finds it.
-func TestADamagedSegmentIsRemovedWhenItsReplacementIsDurable(t *testing.T) {
+func TestADamagedSegmentIsRenamedWhenItsReplacementIsDurable(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.fill(t, 1, 80)
@@ -162,7 +162,7 @@ func TestAHealedSegmentIsHealedAgain(t *testing.T) {
 }
 
 // A damaged segment can reach beyond what has to be made again.
-func TestADamagedSegmentIsRemovedWhereSeveralHoldWhatItHeld(t *testing.T) {
+func TestADamagedSegmentIsRenamedWhereSeveralHoldWhatItHeld(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.fill(t, 1, 80)

@@ -156,7 +156,7 @@ func TestADamagedMergedSegmentIsHealedFromItsParts(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, left)
 		require.Len(t, healed, 1)
-		require.Contains(t, healed[0].Removed, filepath.Base(paths[0]))
+		require.Contains(t, healed[0].Kept, filepath.Base(paths[0])+".replaced-1")
 		require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
 		w.requireWhole(t, w.place(t))
 	})

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -156,12 +157,12 @@ func (w *world) requireWhole(t testing.TB, place storage.Place) *archive.Archive
 	return opened
 }
 
-// files lists what is in the archive's folder.
+// files lists what is in the archive's folder, without what a heal has kept.
 func (w *world) files(t testing.TB) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(w.path, "*", "*"))
 	require.NoError(t, err)
-	return paths
+	return slices.DeleteFunc(paths, func(path string) bool { return strings.Contains(path, ".replaced-") })
 }
 
 var errKilled = errors.New("killed")

@@ -5,6 +5,5 @@
 //	format.go    header, frames and footer
 //	writer.go    writes a segment
 //	segment.go   opens a segment; frames.go reads it ahead of the delivery of its records
-//	remains.go   what can be read of a segment without a whole header and footer
 //	names.go     the names of segments
 package segment

@@ -12,7 +12,8 @@ import (
 func HealedArchive(w io.Writer, r archive.HealResult, asJSON bool) error {
 	return page.Write(w, asJSON, r, func(p *page.Page) {
 		for _, healed := range r.Healed {
-			p.Line("seq %d to %d are whole again, in %s; removed: %s", healed.First, healed.Last, list(healed.Segments), list(healed.Removed))
+			p.Line("seq %d to %d are whole again, in %s; kept of what they replace: %s",
+				healed.First, healed.Last, list(healed.Segments), list(healed.Kept))
 		}
 		for _, left := range r.Left {
 			p.Line("%s", left)
