@@ -30,6 +30,5 @@
 //	restore.go          creates a lost log again
 //	trim.go             removes the oldest messages, which the archive has
 //	recover.go          checks the files before the server opens them
-//	probe.go            checks that the server stores messages where blockstore expects them
 //	files.go            the server's files, without the server: checks them, and reads messages from them
 package eventlog

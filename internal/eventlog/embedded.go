@@ -40,10 +40,9 @@ type Server struct {
 	writerToken string // of the in-process connections that write
 	answerToken string // of answers
 
-	mismatch    bool // the server has not opened what the syncer has recovered
-	serverSyncs bool // the server syncs each message itself
-	checkTook   time.Duration
-	openTook    time.Duration
+	mismatch  bool // the server has not opened what the syncer has recovered
+	checkTook time.Duration
+	openTook  time.Duration
 
 	// health returns why the server stores nothing any more. It does not return while a write to
 	// the disk hangs. A test replaces it.
@@ -115,10 +114,10 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if s.readerToken, err = access.EnsureToken(s.config.DataDir, s.config.Logger); err != nil {
 		return err
 	}
-	if err := s.run(false); err != nil {
+	if err := s.run(); err != nil {
 		return err
 	}
-	if err := s.chooseSync(); err != nil {
+	if err := s.syncer.Resume(); err != nil {
 		s.stop()
 		return err
 	}
@@ -133,32 +132,16 @@ func (s *Server) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// chooseSync decides who makes messages durable. Normally the server syncs nothing, and
-// Flush syncs its files. If the probe finds that the server stores messages elsewhere, the
-// server is started again and syncs every message itself.
-func (s *Server) chooseSync() error {
-	err := s.probe()
-	if err == nil {
-		return s.syncer.Resume()
-	}
-	s.config.Logger.Warn("the server stores messages in an unknown layout; it syncs each message itself, which is slower", "error", err)
-	s.stop()
-	if err := s.run(true); err != nil {
-		return err
-	}
-	s.serverSyncs = true
-	return s.syncer.ServerSyncs()
-}
-
 // maxDiskSpace is more than any disk has. Without it the server would refuse every message
 // once the log has taken three quarters of the space that was free when it started.
 const maxDiskSpace = 1 << 60
 
-// run starts the server. When run returns, it accepts connections from inside the process.
-func (s *Server) run(syncAlways bool) (err error) {
+// run starts the server, which syncs nothing: the syncer does. When run returns, the server accepts connections from
+// inside the process.
+func (s *Server) run() (err error) {
 	options := &server.Options{
 		ServerName: "payfold", DontListen: true,
-		JetStream: true, StoreDir: s.store.Root(), SyncAlways: syncAlways,
+		JetStream: true, StoreDir: s.store.Root(),
 		JetStreamMaxStore: maxDiskSpace,
 		NoSigs:            true,
 	}
@@ -188,11 +171,7 @@ func (s *Server) Connect() (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	flush := s.syncer.Flush
-	if s.serverSyncs {
-		flush = s.syncer.FlushFolders
-	}
-	log.committer = appends.NewCommitter(log.js, flush)
+	log.committer = appends.NewCommitter(log.js, s.syncer.Flush)
 	log.server, s.log = s, log
 	log.confirm, log.files, log.whole = log.committer.Confirm, s.store, s.config.Whole
 	if err := log.verifyOpened(s.syncer.Recovered); err != nil {

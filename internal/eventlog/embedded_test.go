@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
+	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv/specification"
 )
@@ -131,7 +132,6 @@ func TestAFlushFollowsTheServerIntoItsNextBlock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, l := inSmallBlocks(t, dir)
-	require.False(t, s.serverSyncs)
 	info, err := l.Info(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, info.LogID, watermark(t, dir).LogID, "before anything can be confirmed")
@@ -148,32 +148,23 @@ func TestAFlushFollowsTheServerIntoItsNextBlock(t *testing.T) {
 	require.True(t, watermark(t, dir).Closed)
 }
 
-func TestAStoreThatIsNotAsExpectedIsSyncedByTheServer(t *testing.T) {
+// A flush makes durable what is in the newest block. So the server must have written a message there, whole, when it
+// acknowledges the message. A new version of the server could do otherwise.
+func TestTheServerWritesAMessageBeforeItAcknowledgesIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s, l := embedded(t, dir)
-	stop(t, s, l)
-
-	require.NoError(t, os.Remove(filepath.Join(logFolder(dir), "watermark")))
-	s.store = blockstore.New(logFolder(dir), "ELSEWHERE", "PAYMENTS")
-	var err error
-	s.syncer, err = s.store.Recover(t.Context(), nil)
-	require.NoError(t, err)
-	require.NoError(t, s.run(false))
-	require.NoError(t, s.chooseSync())
-	require.True(t, s.serverSyncs)
-	l, err = s.Connect()
-	require.NoError(t, err)
-	ensure(t, l, ordinary)
-	add(t, l, "e1", 10)
-	require.EqualValues(t, 1, watermark(t, dir).Seq)
-	l.Close()
-	s.stop()
-	s, l = embedded(t, dir)
-	info, err := l.Info(t.Context())
-	require.NoError(t, err)
-	require.EqualValues(t, 1, info.Last)
-	stop(t, s, l)
+	s, l := inSmallBlocks(t, dir)
+	defer stop(t, s, l)
+	const checksumLength = 8
+	for i := range 60 {
+		body := fmt.Sprintf("message %d %s", i, strings.Repeat("x", i*50))
+		_, err := l.js.Publish(t.Context(), wire.Subject(0), []byte(body))
+		require.NoError(t, err)
+		content, err := os.ReadFile(block(dir, newestBlock(t, dir)))
+		require.NoError(t, err)
+		require.True(t, strings.HasSuffix(string(content[:len(content)-checksumLength]), body), "message %d", i)
+	}
+	require.Greater(t, newestBlock(t, dir), 2)
 }
 
 // The server takes the time of no message for one in the year 1754 when it reads the blocks.

@@ -221,7 +221,7 @@ func TestWithUnexpectedFilesTheMessagesComeFromTheServer(t *testing.T) {
 		"all blocks":         func(dir string) { require.NoError(t, os.RemoveAll(filepath.Dir(block(dir, 1)))) },
 		"another order":      func(dir string) { require.NoError(t, os.Rename(block(dir, 1), block(dir, 9))) },
 		"another stream": func(dir string) {
-			l.files = l.files.Of("OTHER")
+			l.files = blockstore.New(logFolder(dir), accounts.Writer, "OTHER")
 			require.NoError(t, os.Rename(streamFolder(dir, "PAYMENTS"), streamFolder(dir, "OTHER")))
 		},
 	} {

@@ -48,7 +48,7 @@ func BenchmarkStart(b *testing.B) {
 			if name == "server_without_index" {
 				require.NoError(b, os.Remove(indexIn(dir)))
 			}
-			measure(name, func() error { return s.run(false) })
+			measure(name, s.run)
 			s.stop()
 		}
 	}

@@ -257,7 +257,7 @@ func TestAStreamThatIsNotTheLogsIsRefused(t *testing.T) {
 		if marked {
 			w.mark(2, false)
 		}
-		w.Store = w.Of("PAYMENST")
+		w.Store = New(w.root, "PAYFOLD", "PAYMENST")
 		report := w.refused()
 		require.Contains(t, report.Damage[0].Reason, "the log here is stream PAYMENTS, and NATS_STREAM is PAYMENST")
 	}

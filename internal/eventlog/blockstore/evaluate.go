@@ -169,7 +169,7 @@ func (s *Store) mismatches(e *expectation, newest int, faults []fault) (out []fa
 		out[0].From, out[0].To = report.Last+1, w.Seq
 	case w.Closed && report.Last > w.Seq:
 		mismatch(s.dir, s.adviceAccept(), "the log ended with seq %d when it was closed, and now ends with seq %d", w.Seq, report.Last)
-	case w.Block != everyBlock && w.Block > newest && !e.running:
+	case w.Block > newest && !e.running:
 		mismatch(s.block(w.Block), s.adviceAccept(), "the block is missing")
 	}
 	return out

@@ -130,7 +130,7 @@ func (s *Store) others() (names []string, err error) {
 		return nil, fmt.Errorf("list the streams: %w", err)
 	}
 	for _, entry := range entries {
-		if name := entry.Name(); entry.IsDir() && name != ProbeStream && !strings.HasPrefix(name, ".") {
+		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") {
 			names = append(names, name)
 		}
 	}

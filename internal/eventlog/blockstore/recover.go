@@ -39,9 +39,6 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if len(report.Damage) > 0 {
 		return nil, &DamagedError{report}
 	}
-	if err := s.Of(ProbeStream).remove(); err != nil {
-		return nil, fmt.Errorf("remove the last probe: %w", err)
-	}
 	removedIndex, err := s.prepare(report)
 	if err != nil {
 		return nil, err
@@ -76,7 +73,7 @@ const indexFile = "index.db"
 // describes the same state.
 func (s *Store) prepare(report *Report) (removedIndex bool, err error) {
 	if report.LogID == "" { // the creation of the stream was interrupted, and it has no message
-		return true, s.remove()
+		return true, os.RemoveAll(s.folder)
 	}
 	removed, err := s.removeTrimmed(report.firstBlock)
 	if err != nil {

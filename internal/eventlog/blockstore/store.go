@@ -18,11 +18,10 @@ import (
 // The server writes a message into its block before it acknowledges it, and does not sync.
 // Every message that was confirmed to somebody lies at or below the durable watermark.
 type Store struct {
-	root    string // the server's folder
-	account string
-	stream  string
-	folder  string // the stream's folder
-	dir     string // the folder of its blocks
+	root   string // the server's folder
+	stream string
+	folder string // the stream's folder
+	dir    string // the folder of its blocks
 }
 
 const blockSuffix = ".blk"
@@ -30,17 +29,11 @@ const blockSuffix = ".blk"
 // New returns the store of one stream in the server's folder root. It opens no file.
 func New(root, account, stream string) *Store {
 	folder := filepath.Join(root, "jetstream", account, "streams", stream)
-	return &Store{root: root, account: account, stream: stream, folder: folder, dir: filepath.Join(folder, "msgs")}
+	return &Store{root: root, stream: stream, folder: folder, dir: filepath.Join(folder, "msgs")}
 }
-
-// Of returns the store of another stream of the same server.
-func (s *Store) Of(stream string) *Store { return New(s.root, s.account, stream) }
 
 // Root returns the server's folder.
 func (s *Store) Root() string { return s.root }
-
-// remove deletes the stream's files. No server may have the stream open.
-func (s *Store) remove() error { return os.RemoveAll(s.folder) }
 
 func (s *Store) block(number int) string {
 	return filepath.Join(s.dir, strconv.Itoa(number)+blockSuffix)

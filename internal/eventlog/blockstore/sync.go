@@ -8,17 +8,14 @@ import (
 	"github.com/payfold/payfold/internal/durable"
 )
 
-// SyncAll makes all files of the server durable, its settings included.
-func (s *Store) SyncAll() error { return s.syncTree(true) }
-
-// syncTree makes all folders of the server durable, and with files everything in them.
-func (s *Store) syncTree(files bool) error {
+// SyncAll makes all files and folders of the server durable, its settings included.
+func (s *Store) SyncAll() error {
 	root, err := filepath.EvalSymlinks(s.root) // WalkDir follows no link
 	if err != nil {
 		return err
 	}
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && (entry.IsDir() || files && entry.Type().IsRegular()) {
+		if err == nil && (entry.IsDir() || entry.Type().IsRegular()) {
 			err = durable.Sync(path)
 		}
 		return ignoreMissing(err) // the running server removes temporary files

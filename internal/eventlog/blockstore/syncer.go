@@ -11,7 +11,7 @@ import (
 )
 
 // Syncer makes durable what the server writes into the files of a Store, and notes it in the durable watermark. Recover
-// returns it. Its methods are safe for concurrent use, except ServerSyncs and Close.
+// returns it. Its methods are safe for concurrent use, except Close.
 type Syncer struct {
 	*Store
 	SyncBlock func(*os.File) error // makes a block's bytes durable; it may be replaced before the first Flush
@@ -25,13 +25,6 @@ type Syncer struct {
 
 // ErrNoBlock means that the server has not stored anything yet. Flush may be called again later.
 var ErrNoBlock = errors.New("no message block")
-
-// ServerSyncs records that the server itself syncs each message before it acknowledges it.
-func (s *Syncer) ServerSyncs() error {
-	w := s.watermark.now
-	w.Block = everyBlock
-	return s.watermark.set(w)
-}
 
 // Resume prepares Flush for an existing stream.
 func (s *Syncer) Resume() error {
@@ -59,9 +52,6 @@ func (s *Syncer) beginLocked() error {
 		return err
 	}
 	m, err := s.meta()
-	if err != nil && s.watermark.now.Block == everyBlock {
-		return nil // the server uses an unknown layout
-	}
 	if err != nil {
 		return err
 	}
@@ -137,20 +127,6 @@ func (s *Syncer) recordNewestBlock() error {
 	w := s.watermark.now
 	w.Block = s.newest
 	return s.watermark.set(w)
-}
-
-// FlushFolders is Flush for a server that syncs each message itself, but not the name of a
-// new block in its folder. It works with any layout.
-func (s *Syncer) FlushFolders(seq uint64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.beginLocked(); err != nil {
-		return err
-	}
-	if err := s.syncTree(false); err != nil {
-		return err
-	}
-	return s.watermark.advance(seq)
 }
 
 func (s *Syncer) use(block int) error {

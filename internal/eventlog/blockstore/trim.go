@@ -49,7 +49,7 @@ func (s *Syncer) TrimPoint(seq uint64) (first uint64, err error) {
 // block. It also returns the number of the last of these blocks.
 func (s *Syncer) passed(seq uint64) (firsts []uint64, last int, err error) {
 	w := s.watermark.now
-	if w.LogID == "" || w.Block == everyBlock || seq > w.Seq {
+	if w.LogID == "" || seq > w.Seq {
 		return nil, 0, fmt.Errorf("%w: the log cannot be trimmed to seq %d, and is durable up to seq %d", ErrUnexpectedLayout, seq, w.Seq)
 	}
 	blocks, err := s.blocks()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -41,9 +40,6 @@ const (
 
 	// slotSize is one sector of a disk: an interrupted write damages one slot at most.
 	slotSize = 512
-
-	// everyBlock means that the server syncs each message itself, so all blocks are durable.
-	everyBlock = math.MaxInt32
 )
 
 var errWatermark = errors.New("the durable watermark cannot be read")
@@ -96,7 +92,7 @@ func decode(slot []byte) (w Watermark, err error) {
 	if w.Format != watermarkFormat {
 		return Watermark{}, fmt.Errorf("%w: format %d, this build reads format %d", errWatermark, w.Format, watermarkFormat)
 	}
-	if w.Stream == "" || w.Seq >= isTombstone || w.Block < 0 || w.Block > everyBlock ||
+	if w.Stream == "" || w.Seq >= isTombstone || w.Block < 0 ||
 		w.First > w.Seq || w.FirstBlock < 0 || w.FirstBlock > w.Block || (w.First == 0) != (w.FirstBlock == 0) {
 		return Watermark{}, errWatermark
 	}
