@@ -103,20 +103,11 @@ func (c *connection) await(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. It converts error answers of net/http into problem documents.
-func (c *connection) Write(p []byte) (int, error) {
-	if !isErrorResponse(p) {
-		return c.Conn.Write(p)
+// refuse records that the next answer is an error, and the last one.
+func (c *connection) refuse() {
+	if c != nil {
+		c.closing.Store(true)
 	}
-	c.closing.Store(true)
-	if isProblem(p) {
-		return c.Conn.Write(p)
-	}
-	if _, err := c.Conn.Write(asProblem(p)); err != nil {
-		return 0, err // not counted: net/http takes an evicted connection for an unreadable request
-	}
-	c.listener.unreadable.Inc()
-	return len(p), nil
 }
 
 // Close implements net.Conn. After an error answer the connection lingers.

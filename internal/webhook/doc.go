@@ -2,9 +2,10 @@
 //
 //	path → method → content type, encoding → size → signature → syntax → number in flight → Append → 200
 //
-// A 200 means that the event is durable in the log. Every other answer is a problem document
-// (RFC 9457) and not a 2xx. Before the signature is verified, nothing of the body is parsed,
-// logged or passed on. No secret, signature or body is ever logged.
+// A 200 means that the event is durable in the log. Every other answer of the Handler is a problem
+// document (RFC 9457) and not a 2xx; net/http answers what is no request of HTTP/1.1 itself. Before
+// the signature is verified, nothing of the body is parsed, logged or passed on. No secret,
+// signature or body is ever logged.
 //
 // Before the signature is verified, a stranger looks like the provider. So Listener bounds
 // the connections, and bodyMemory bounds the memory for large bodies. If connections run short,

@@ -72,6 +72,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeConfirmation(w, a)
 	} else {
 		h.Logger.DebugContext(r.Context(), "a delivery was refused", "answer", a.name, "reason", a.reason, "status", a.status)
+		connectionOf(r.Context()).refuse()
 		writeProblem(w, a)
 	}
 	h.metrics.observe(a, began)

