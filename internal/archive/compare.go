@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/payfold/payfold/internal/archive/segment"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -40,15 +41,29 @@ func (a *Archive) compareEnd(ctx context.Context, source Source) error {
 	return a.compareNewest(ctx, source, head)
 }
 
-// compareNewest compares the newest message that can be read with the same message of the log. If
-// they are equal but a newer message is damaged, the error is the DamagedError.
+// compareNewest is SameNewest for a Source. If nothing else is wrong, the error is the damage.
 func (a *Archive) compareNewest(ctx context.Context, source Source, head Head) error {
-	var damage error
+	damage, err := a.SameNewest(ctx, head.First, head.Last, func(seq uint64) (leaf fingerprint.Hash, err error) {
+		err = source.ReadRecords(ctx, seq, seq, func(r Record) error {
+			leaf = fingerprint.Leaf(r.Message())
+			return nil
+		})
+		return leaf, err
+	})
+	return cmp.Or(err, damage)
+}
+
+// SameNewest compares the newest message that can be read with the same message of the log, which has the messages from
+// first to last. inLog returns the leaf of one of them. The error is a ContradictionError if they differ. damage is a
+// DamagedError if newer messages are damaged in the archive. It is also the error if no message could be compared.
+func (a *Archive) SameNewest(
+	ctx context.Context, first, last uint64, inLog func(seq uint64) (fingerprint.Hash, error),
+) (damage, err error) {
 	for _, info := range slices.Backward(a.segments) {
-		for seq := min(info.Last, head.Last); seq >= max(info.First, head.First); {
+		for seq := min(info.Last, last); seq >= max(info.First, first); {
 			var archived fingerprint.Hash
-			err := a.Read(ctx, seq, seq, func(r Record) error {
-				archived = fingerprint.Leaf(r.Message())
+			err := a.ReadMessages(ctx, seq, seq, func(m events.Message) error {
+				archived = fingerprint.Leaf(m)
 				return nil
 			})
 			if damaged, is := errors.AsType[*DamagedError](err); is {
@@ -56,18 +71,16 @@ func (a *Archive) compareNewest(ctx context.Context, source Source, head Head) e
 				continue
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
-			err = source.ReadRecords(ctx, seq, seq, func(r Record) error {
-				if fingerprint.Leaf(r.Message()) != archived {
-					return contradiction("seq %d of segment %s is another message in the log", r.Seq, info.Name)
-				}
-				return nil
-			})
-			return cmp.Or(err, damage)
+			leaf, err := inLog(seq)
+			if err == nil && leaf != archived {
+				err = contradiction("seq %d of segment %s is another message in the log", seq, info.Name)
+			}
+			return damage, err
 		}
 	}
-	return damage
+	return damage, damage
 }
 
 // Compared says which part of an archive was compared with the log.

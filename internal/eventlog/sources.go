@@ -107,30 +107,11 @@ func (r *reading) agrees(ctx context.Context, a *archive.Archive) error {
 	if a.Partitions() != r.info.Partitions {
 		return fmt.Errorf("the archive has %d partitions, and the log has %d", a.Partitions(), r.info.Partitions)
 	}
-	var damaged error
-	for seq := min(a.Last(), r.info.Last); seq >= max(r.info.ServerFirst, a.First()); {
-		var archived fingerprint.Hash
-		err := a.ReadMessages(ctx, seq, seq, func(m events.Message) error {
-			archived = fingerprint.Leaf(m)
-			return nil
-		})
-		if from, _ := archive.Extent(err); from > 0 {
-			damaged, seq = err, min(seq, from)-1
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	_, err := a.SameNewest(ctx, r.info.ServerFirst, r.info.Last, func(seq uint64) (fingerprint.Hash, error) {
 		m, err := r.message(ctx, seq)
-		if err != nil {
-			return err
-		}
-		if fingerprint.Leaf(m) != archived {
-			return fmt.Errorf("the archive contradicts the log: seq %d is another message there", seq)
-		}
-		return nil
-	}
-	return damaged
+		return fingerprint.Leaf(m), err
+	})
+	return err
 }
 
 // fromArchive delivers what the archive has from next on. It returns nil if the archive ends there.
