@@ -71,10 +71,7 @@ func checkAgainst(ctx context.Context, place storage.Place, logID string, source
 // maxLag is how old a message may be that is not archived. It is far more than any interval of an archiver.
 const maxLag = 24 * time.Hour
 
-var errAgeKnown = errors.New("the age of a message is known")
-
-// checkLag reports a fault if the archive lacks messages that an archiver would have archived long ago. If a clock was
-// ahead, it takes the age of the first message that is not from the future. The messages before that are not newer.
+// checkLag reports a fault if the archive lacks messages that an archiver would have archived long ago.
 func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)) error {
 	head, err := source.Head(ctx)
 	if err != nil {
@@ -84,20 +81,12 @@ func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)
 	if next > head.Last {
 		return nil
 	}
-	err = source.ReadRecords(ctx, next, head.Last, func(r Record) error {
-		age := time.Since(r.StoredAt)
-		if age < 0 {
-			return nil
+	return source.ReadRecords(ctx, next, next, func(r Record) error {
+		if time.Since(r.StoredAt) > maxLag {
+			wrong(fmt.Errorf("it lacks seq %d to %d; the first was stored at %s", next, head.Last, r.StoredAt.UTC().Format(time.RFC3339)))
 		}
-		if age > maxLag {
-			wrong(fmt.Errorf("it lacks seq %d to %d; seq %d was stored at %s", next, head.Last, r.Seq, r.StoredAt.UTC().Format(time.RFC3339)))
-		}
-		return errAgeKnown
-	})
-	if errors.Is(err, errAgeKnown) {
 		return nil
-	}
-	return err
+	})
 }
 
 // asFault calls wrong with an error that is a fault of the archive, and returns any other error.
@@ -110,25 +99,16 @@ func asFault(err error, wrong func(error)) error {
 }
 
 // Check reads everything and compares it with what the segments say. It calls damaged with each
-// fault, including those of Faults, and continues after it. It fails if the place cannot be read.
+// fault, including those of Faults, and continues after it. It can report a fault twice. It fails if
+// the place cannot be read.
 func (a *Archive) Check(ctx context.Context, damaged func(error)) error {
-	reported := map[string]bool{}
-	say := func(fault error) {
-		if !reported[fault.Error()] {
-			reported[fault.Error()] = true
-			damaged(fault)
-		}
-	}
-	for _, fault := range a.faults {
-		say(fault)
-	}
 	err := a.checkEach(ctx, func(_ *Info, damage error) {
 		if damage != nil {
-			say(damage)
+			damaged(damage)
 		}
 	})
-	for _, fault := range a.faults { // segments that were listed again can have others
-		say(fault)
+	for _, fault := range a.faults {
+		damaged(fault)
 	}
 	return err
 }

@@ -24,23 +24,6 @@ func TestAClockThatWasAheadHoldsUpNothing(t *testing.T) {
 	require.EqualValues(t, 3, w.open(t, w.place(t)).Last())
 }
 
-// With a message of the future in front, the next one tells how long the archive has been behind.
-func TestACheckGoesBySomeLaterMessageWhereAClockWasAhead(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 3)
-	for age, faults := range map[time.Duration]int{time.Hour: 0, 25 * time.Hour: 1} {
-		log := changed{w.Log, func(r *archive.Record) {
-			if r.StoredAt = r.StoredAt.Add(-age); r.Seq == 1 {
-				r.StoredAt = r.StoredAt.AddDate(10, 0, 0)
-			}
-		}}
-		checked, err := archive.CheckAgainst(t.Context(), w.place(t), w.id(t), log, true)
-		require.NoError(t, err)
-		require.Len(t, checked.Faults, faults)
-	}
-}
-
 // Nobody archives any more, or in another place.
 func TestACheckNamesWhatShouldHaveBeenArchivedLongAgo(t *testing.T) {
 	t.Parallel()
