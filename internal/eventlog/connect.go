@@ -85,10 +85,9 @@ func Connect(config Config) (*Log, error) {
 	default:
 		l.patience = connection.NewPatience(l.conn, config.Logger)
 		// The message has the addresses and not the URL, which may contain a password.
-		refused := &connection.Refused{}
 		l.notConnected = func() error {
 			advice := "and does it accept these credentials?"
-			if why := refused.Why(l.conn); why != "" {
+			if why := connection.CertificateFault(l.conn.LastError()); why != "" {
 				advice += " " + why
 			}
 			return fmt.Errorf("%w: is the server of NATS_URL running at %s, %s", ErrDisconnected, strings.Join(l.conn.Servers(), ", "), advice)

@@ -1,6 +1,9 @@
 package connection
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -36,4 +39,21 @@ func (c *Certificate) Collect(metrics chan<- prometheus.Metric) {
 		}
 	}
 	metrics <- prometheus.MustNewConstMetric(c.expiry, prometheus.GaugeValue, float64(expiry.UnixNano())/float64(time.Second))
+}
+
+// CertificateFault returns why err, the last one of a connection, refuses the certificate of the server; empty if it does
+// not. The text leaves out the time that the error contains, because it differs at each try.
+func CertificateFault(err error) string {
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "It answers, but its certificate has expired, or is not valid yet."
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "It answers, but its certificate is of an authority that this program does not trust."
+	case errors.As(err, new(x509.HostnameError)):
+		return "It answers, but its certificate is for other names."
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return "It answers, but its certificate is refused."
+	}
+	return ""
 }

@@ -105,9 +105,8 @@ func TestWhyACertificateIsRefusedIsTold(t *testing.T) {
 			nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ServerName: c.name}))
 		require.NoError(t, err)
 		t.Cleanup(conn.Close)
-		var refused connection.Refused
-		wait.Until(t, func() bool { return refused.Why(conn) != "" })
-		require.Equal(t, want, refused.Why(conn))
+		wait.Until(t, func() bool { return connection.CertificateFault(conn.LastError()) != "" })
+		require.Equal(t, want, connection.CertificateFault(conn.LastError()))
 	}
 }
 
