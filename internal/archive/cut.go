@@ -66,6 +66,27 @@ func (a *Archiver) nameTaken(ctx context.Context, from segment.Start, head Head)
 	return errors.Join(append([]error{fmt.Errorf("segment %s exists and cannot be used", segment.PartName(from.First))}, a.archive.faults...)...)
 }
 
+// afterDamage writes the next segment when a damaged one has its name. It uses the name of a merged segment,
+// which readers prefer. The damaged segment stays for Heal. afterDamage fails if a segment is known to hold
+// later messages than the log, because then the log was set back.
+func (a *Archiver) afterDamage(ctx context.Context, from segment.Start, head Head) error {
+	for _, c := range a.archive.names {
+		if reach := a.archive.reach(c); reach > head.Last {
+			return fmt.Errorf("segment %s reaches to seq %d, but the log ends with seq %d", c.name, reach, head.Last)
+		}
+	}
+	pieces, err := a.pieces(ctx, gap{first: from.First, last: head.Last}, from, a.Source)
+	if err != nil {
+		return err
+	}
+	info, err := a.replace(ctx, from, pieces[0], a.Source)
+	if err != nil {
+		return fmt.Errorf("write the segment from seq %d beside a damaged one: %w", from.First, err)
+	}
+	a.add(info)
+	return nil
+}
+
 // proveStore checks, after the first segment of this process, what no earlier check can see: two
 // logs may have begun in one place at the same time, and the place must refuse a second object with
 // the same name. If another archiver has just merged and removed the segment, the name was free,

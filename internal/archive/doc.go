@@ -20,5 +20,5 @@
 //	pace.go      lets deliveries go first; state.go says how far behind the archive is; faults.go logs what is wrong
 //	trim.go      removes from the log what is archived; keep.go says what it has to keep
 //	compare.go   compares the archive with the log; status.go says what it holds
-//	heal.go      replaces what is damaged; after_damage.go goes on beside a damaged newest segment
+//	heal.go      replaces what is damaged
 package archive
