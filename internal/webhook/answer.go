@@ -3,7 +3,6 @@ package webhook
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -113,35 +112,26 @@ const problemType = "application/problem+json"
 
 // problem returns the answer's problem document (RFC 9457).
 func (a answer) problem() []byte {
-	text, err := json.Marshal(struct {
+	return asJSON(struct {
 		Title  string `json:"title"`
 		Status int    `json:"status"`
 		Detail string `json:"detail"`
 	}{a.title, a.status, a.detail})
+}
+
+func writeConfirmation(w http.ResponseWriter, a answer) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(asJSON(struct { // fails if the sender has closed the connection
+		Status string `json:"status"`
+		ID     string `json:"id"`
+	}{a.name, a.id}))
+}
+
+// asJSON returns a line of JSON.
+func asJSON(value any) []byte {
+	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // strings and numbers only
 	}
 	return append(text, '\n')
-}
-
-// writeConfirmation writes {"status":…,"id":…}. The answer's name needs no escapes.
-func writeConfirmation(w http.ResponseWriter, a answer) {
-	w.Header()["Content-Type"] = jsonType
-	_, _ = io.WriteString(w, `{"status":"`+a.name+`","id":`+quoted(a.id)+"}\n") // fails if the sender has closed the connection
-}
-
-// jsonType is shared by all answers. It must not be changed.
-var jsonType = []string{"application/json"}
-
-// quoted returns the id as a JSON string. A clean id (events.CleanID) needs escapes only for
-// quotes, backslashes, and the characters that JSON escapes for HTML.
-func quoted(id string) string {
-	if !strings.ContainsAny(id, `"\<>&`) {
-		return `"` + id + `"`
-	}
-	text, err := json.Marshal(id)
-	if err != nil {
-		panic(err) // a string always has a JSON form
-	}
-	return string(text)
 }
