@@ -13,7 +13,6 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"golang.org/x/time/rate"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
@@ -156,7 +155,7 @@ func (s *Server) run() (err error) {
 	if err := authenticator.Find(s.nats); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	s.nats.SetLoggerV2(newServerLogger(s.config.Logger), false, false, false)
+	s.nats.SetLoggerV2(serverLogger{s.config.Logger}, false, false, false)
 	s.nats.Start()
 	if !s.nats.ReadyForConnections(30 * time.Second) {
 		s.stop()
@@ -230,28 +229,18 @@ func (s *Server) stop() {
 }
 
 // serverLogger passes on the log lines of the embedded server. Its notices become debug lines, and so do lines about
-// clients beyond the limit: the server writes one for each connection without the token.
-type serverLogger struct {
-	logger *slog.Logger
-	limit  *rate.Limiter
-}
+// clients: the server writes one for each connection without the token.
+type serverLogger struct{ *slog.Logger }
 
-const (
-	clientID             = " - cid:" // is in each line about a client
-	maxServerLinesAtOnce = 10
-	serverLineInterval   = 6 * time.Second
-)
-
-func newServerLogger(logger *slog.Logger) serverLogger {
-	return serverLogger{logger, rate.NewLimiter(rate.Every(serverLineInterval), maxServerLinesAtOnce)}
-}
+// clientID is in each line about a client.
+const clientID = " - cid:"
 
 func (l serverLogger) say(level slog.Level, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if level > slog.LevelDebug && strings.Contains(text, clientID) && !l.limit.Allow() {
+	if strings.Contains(text, clientID) {
 		level = slog.LevelDebug
 	}
-	l.logger.Log(context.Background(), level, "embedded nats-server", "text", text)
+	l.Log(context.Background(), level, "embedded nats-server", "text", text)
 }
 
 func (l serverLogger) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }
