@@ -83,7 +83,8 @@ func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)
 	}
 	return source.ReadRecords(ctx, next, next, func(r Record) error {
 		if time.Since(r.StoredAt) > maxLag {
-			wrong(fmt.Errorf("it lacks seq %d to %d; the first was stored at %s", next, head.Last, r.StoredAt.UTC().Format(time.RFC3339)))
+			wrong(fmt.Errorf("it lacks seq %d to %d; the first was stored at %s",
+				next, head.Last, r.StoredAt.UTC().Format(time.RFC3339)))
 		}
 		return nil
 	})

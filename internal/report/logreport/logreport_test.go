@@ -124,7 +124,10 @@ func TestWhatWasHealedIsShown(t *testing.T) {
 	for file, result := range map[string]archive.HealResult{
 		"healed_nothing": {Archive: "/srv/archive", LogID: "kq3f"},
 		"healed": {Archive: "/srv/archive", LogID: "kq3f", Healed: []archive.Healed{
-			{First: 301, Last: 600, Segments: []string{"301-600.seg"}, Kept: []string{"301.seg.replaced-1", "401.seg.replaced-1"}},
+			{
+				First: 301, Last: 600, Segments: []string{"301-600.seg"},
+				Kept: []string{"301.seg.replaced-1", "401.seg.replaced-1"},
+			},
 			{First: 700, Last: 710, Segments: []string{"700-710.seg"}},
 		}},
 		"healed_in_part": {Archive: "/srv/archive", LogID: "kq3f", Left: []string{"seq 1 to 9 cannot be read, and the log has only seq 10 to 900"}},
