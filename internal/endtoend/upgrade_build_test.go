@@ -23,8 +23,8 @@ type upgrade struct {
 }
 
 // upgradesFrom reads upgrade-from: lines like "embedded v0.1.0". They name a release or commit with other rules for each
-// kind of log, and one with the rules of this build. A release puts its own tag there. Before the first release the file
-// is empty, and make test-upgrade does not run the test.
+// kind of log, and one with the rules of this build. A release puts its own tag there. Until the first release it is the
+// commit from which on formats are a promise.
 func upgradesFrom(t *testing.T) (all []upgrade) {
 	t.Helper()
 	text, err := os.ReadFile("upgrade-from")
