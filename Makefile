@@ -71,7 +71,8 @@ test-portal: ## examples/portal in a browser: the real programs, deliveries sign
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && \
 	CHROMIUM="$$(internal/console/browser/ensure.sh chromium)" && \
 	AXE="$$(internal/console/browser/ensure.sh axe)" && \
-	export PG_BIN CHROMIUM AXE && \
+	PYTHON="$$(internal/console/browser/ensure.sh python)" && \
+	export PG_BIN CHROMIUM AXE PYTHON && \
 	cd internal/console/browser && go vet ./... && go test -count 1 -timeout 10m -v -run '^TestPortal' ./...
 
 test-signatures: ## what the official packages of the providers sign, sent to the real ingest, and what they say of ours; needs npm

@@ -3,6 +3,7 @@
 #
 #   ensure.sh chromium   the browser; installed with apt-get if that asks no question
 #   ensure.sh axe        axe.min.js of axe-core; fetched with npm once, and kept in the user's cache
+#   ensure.sh python     python3 with psycopg; installed like the browser
 #
 # Only the path goes to stdout. If it cannot be installed, exits 1 and says what to do.
 set -eu
@@ -47,7 +48,21 @@ ensure_axe() {
 
 intact() { [ -f "$1" ] && echo "$sum  $1" | sha256sum -c --status; }
 
+# Debian's python3 has the package even if another one comes before it in PATH.
+find_python() {
+	for python in python3 /usr/bin/python3; do
+		"$python" -c 'import psycopg' 2>/dev/null && command -v "$python" && return
+	done
+	return 1
+}
+
+ensure_python() {
+	find_python && return
+	install python3-psycopg >&2 || say 'the installation failed'
+	find_python || { say 'no python3 with psycopg found; install it: sudo apt-get install -y python3-psycopg'; return 1; }
+}
+
 case "${1:-}" in
-chromium | axe) "ensure_$1" ;;
-*) say 'usage: ensure.sh chromium|axe'; exit 1 ;;
+chromium | axe | python) "ensure_$1" ;;
+*) say 'usage: ensure.sh chromium|axe|python'; exit 1 ;;
 esac

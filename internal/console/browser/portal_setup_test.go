@@ -32,6 +32,7 @@ type portal struct {
 	*world
 	url    string
 	admin  *pgx.Conn // of the owner of the tables
+	dsn    string    // of the app's role
 	stripe string    // where ingest takes deliveries
 }
 
@@ -51,11 +52,12 @@ func setupPortal(t *testing.T) *portal {
 	database, err := url.Parse(strings.TrimSpace(string(dsn)))
 	require.NoError(t, err)
 	database.User = url.UserPassword("shop", "shop")
+	p.dsn = database.String()
 	_, port, _ := strings.Cut(ports.Free(t), ":")
 	p.url = "http://127.0.0.1:" + port
 	node := exec.Command("node", "server.mjs")
 	node.Dir = folder
-	env := []string{"DATABASE_URL=" + database.String(), "PUBLIC_URL=" + p.url, "PORT=" + port}
+	env := []string{"DATABASE_URL=" + p.dsn, "PUBLIC_URL=" + p.url, "PORT=" + port}
 	testenv.StartCommand(t, node, env).WaitFor(t, "the shop is open at "+p.url)
 	return p
 }
