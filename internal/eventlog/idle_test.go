@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/payfold/payfold/internal/testenv/network"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 // The answers to its pings queue behind the messages for longer than the idle timeout.
@@ -20,5 +19,10 @@ func TestASlowLineIsNotTakenForASilentOne(t *testing.T) {
 	}
 	proxy, l := connectThrough(t, n)
 	proxy.Disturb(t, network.Slow, network.ToClient)
-	require.Len(t, collect(ctx, t, l, 1, messages), messages)
+	// All of them take longer than the silence that ends a connection. If the machine is so busy that the line is really
+	// silent for so long, another read succeeds.
+	wait.Until(t, func() bool {
+		all, err := read(ctx, l, 1, messages)
+		return err == nil && len(all) == messages
+	})
 }
