@@ -33,7 +33,7 @@ const (
 	polarBody  = `{"type": "order.paid", "timestamp": "$time", "data": {"id": "$id", "note": ` + text + `}}`
 	dodoBody   = `{"business_id": "bus_$id", "type": "x", "timestamp": "$time", "data": {"id": ` + text + `}}`
 	lemonBody  = `{"meta": {"event_name": "x"}, "data": {"type": "orders", "id": "$id", "attributes": {"x": ` + text + `}}}`
-	ownBody    = `{"id": "give_$id", "type": "note", "time": "$time", "user": ` + text + `}`
+	ownBody    = `{"id": "give_$id", "type": "gift", "time": "$time", "user": ` + text + `}`
 )
 
 const standard = "Webhook-Signature"
