@@ -74,9 +74,7 @@ func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
 			return w.Log
 		},
 		"a segment of another log": func(t *testing.T, w *world) archive.Source {
-			other := setup(t)
-			other.fill(t, 1, 30)
-			require.NoError(t, other.archiver(other.place(t)).Step(t.Context()))
+			other := setupArchived(t, 30)
 			content, err := os.ReadFile(other.files(t)[0])
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(w.files(t)[0], content, 0o600))
@@ -85,9 +83,7 @@ func TestAnArchiveThatContradictsTheLogIsNotWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := setup(t)
-			w.fill(t, 1, 30)
-			require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+			w := setupArchived(t, 30)
 			w.fill(t, 31, 40)
 			from := contradict(t, w)
 			before := w.files(t)
@@ -260,9 +256,7 @@ func (r refusing) Create(context.Context, string, func(io.Writer) error) error {
 
 func TestDamageIsSaidOnceHoweverOftenTheArchiveIsOpened(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 30)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 30)
 	require.NoError(t, os.Truncate(w.files(t)[0], 10))
 	w.fill(t, 31, 40)
 	refused := new(atomic.Int64)

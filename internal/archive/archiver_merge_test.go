@@ -186,9 +186,7 @@ func (g *gone) Open(ctx context.Context, name string) (storage.Object, error) {
 
 func TestSegmentsThatAreMergedAgainAndAgainAreReadAndChecked(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 5)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 5)
 	place := &gone{Place: w.place(t)}
 	opened := w.open(t, place)
 	place.times = 3

@@ -42,9 +42,7 @@ func TestACheckNamesWhatShouldHaveBeenArchivedLongAgo(t *testing.T) {
 // The clock of the log's server was ahead for some messages. What is behind them shows how old they are.
 func TestMessagesOfTheFutureHoldUpNoTrim(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 100)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 100)
 	segments := w.open(t, w.place(t)).Segments()
 	require.Greater(t, len(segments), 4)
 	for name, test := range map[string]struct{ first, last, stays uint64 }{

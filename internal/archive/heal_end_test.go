@@ -15,9 +15,7 @@ import (
 
 func TestOneRunHealsAllThatIsDamagedAtTheEnd(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 80)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 80)
 	paths := w.files(t)
 	breakSegment(t, "a frame", paths[len(paths)-2])
 	breakSegment(t, "its footer", paths[len(paths)-1])
@@ -30,9 +28,7 @@ func TestOneRunHealsAllThatIsDamagedAtTheEnd(t *testing.T) {
 // A log can be set back to a backup that ends before the newest segment.
 func TestADamagedSegmentBehindTheLogStays(t *testing.T) {
 	t.Parallel()
-	whole := setup(t)
-	whole.fill(t, 1, 85)
-	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	whole := setupArchived(t, 85)
 	segments := whole.open(t, whole.place(t)).Segments()
 	newest := segments[len(segments)-1]
 	for name, breaks := range map[string]func(t *testing.T, paths []string){
@@ -72,9 +68,7 @@ func TestADamagedSegmentBehindTheLogStays(t *testing.T) {
 // that a log has lost which was set back.
 func TestWhatIsReplacedIsKeptByteForByte(t *testing.T) {
 	t.Parallel()
-	whole := setup(t)
-	whole.fill(t, 1, 85)
-	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	whole := setupArchived(t, 85)
 	segments := whole.open(t, whole.place(t)).Segments()
 	newest := segments[len(segments)-1]
 	require.Greater(t, newest.Last, newest.First+2)
@@ -119,9 +113,7 @@ func TestWhatIsReplacedIsKeptByteForByte(t *testing.T) {
 func TestAnotherLogReplacesNothingAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, events := range []int{5, 80} {
-		whole := setup(t)
-		whole.fill(t, 1, events)
-		require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+		whole := setupArchived(t, events)
 		for how := range damages {
 			if how == "it is not there" || events == 5 && how != "a frame" {
 				continue // nothing can be compared

@@ -57,9 +57,7 @@ func breakSegment(t *testing.T, how, path string) {
 // Whichever segment is damaged, and however, it is made again from the log, and the archive goes on.
 func TestADamagedArchiveIsHealedFromTheLog(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 80)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 80)
 	count := len(w.files(t))
 	require.Greater(t, count, 3)
 	for how := range damages {
@@ -92,9 +90,7 @@ func TestADamagedArchiveIsHealedFromTheLog(t *testing.T) {
 
 func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 	t.Parallel()
-	whole := setup(t)
-	whole.fill(t, 1, 80)
-	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	whole := setupArchived(t, 80)
 	for kills := 0; ; kills++ {
 		w, paths := whole.copyArchive(t)
 		breakSegment(t, "a frame", paths[1])
@@ -116,9 +112,7 @@ func TestAHealThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 // The first run has written what replaces the damaged segment, and the second one finds it.
 func TestADamagedSegmentIsRenamedWhenItsReplacementIsDurable(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 80)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 80)
 	damaged := w.files(t)[1]
 	breakSegment(t, "its footer", damaged)
 	failure := errors.New("the disk does not answer")
@@ -143,9 +137,7 @@ func TestADamagedSegmentIsRenamedWhenItsReplacementIsDurable(t *testing.T) {
 // A segment that was healed before can be damaged, too: its name is taken.
 func TestAHealedSegmentIsHealedAgain(t *testing.T) {
 	t.Parallel()
-	whole := setup(t)
-	whole.fill(t, 1, 80)
-	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	whole := setupArchived(t, 80)
 	for how := range damages {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
@@ -164,9 +156,7 @@ func TestAHealedSegmentIsHealedAgain(t *testing.T) {
 // A damaged segment can reach beyond what has to be made again.
 func TestADamagedSegmentIsRenamedWhereSeveralHoldWhatItHeld(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 80)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 80)
 	segments, paths := w.open(t, w.place(t)).Segments(), w.files(t)
 	damaged := filepath.Join(filepath.Dir(paths[0]), fmt.Sprintf("%020d-%020d.seg", segments[1].First, segments[2].Last))
 	require.NoError(t, errors.Join(os.WriteFile(damaged, make([]byte, 100), 0o600), os.Remove(paths[1])))
@@ -181,9 +171,7 @@ func TestADamagedSegmentIsRenamedWhereSeveralHoldWhatItHeld(t *testing.T) {
 // A segment of one message cannot be divided, so that it would get a free name.
 func TestASegmentOfOneMessageIsHealedAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	w := setup(t)
-	w.fill(t, 1, 1)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, 1)
 	for range 4 {
 		breakSegment(t, "a frame", w.files(t)[0])
 		_, left, err := w.heal(t.Context(), w.place(t), w.Log)
@@ -195,9 +183,7 @@ func TestASegmentOfOneMessageIsHealedAgainAndAgain(t *testing.T) {
 
 func TestAnotherLogHealsNothing(t *testing.T) {
 	t.Parallel()
-	whole := setup(t)
-	whole.fill(t, 1, 80)
-	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	whole := setupArchived(t, 80)
 	for _, how := range []string{"a frame", "it is not there"} {
 		w, paths := whole.copyArchive(t)
 		breakSegment(t, how, paths[1])
@@ -225,9 +211,7 @@ func (f from) Head(ctx context.Context) (archive.Head, error) {
 
 func TestWhatTheLogNoLongerHasIsLeftAsItIs(t *testing.T) {
 	t.Parallel()
-	whole := setup(t)
-	whole.fill(t, 1, 80)
-	require.NoError(t, whole.archiver(whole.place(t)).Step(t.Context()))
+	whole := setupArchived(t, 80)
 	w, paths := whole.copyArchive(t)
 	breakSegment(t, "a frame", paths[0])
 	breakSegment(t, "a frame", paths[len(paths)-1])

@@ -135,9 +135,7 @@ func TestWhatIsDamagedInAMergedSegmentIsReadFromItsParts(t *testing.T) {
 	t.Run("a part of another log is not read", func(t *testing.T) {
 		t.Parallel()
 		w, paths := whole.copyArchive(t)
-		other := setup(t)
-		other.fill(t, 1, 1)
-		require.NoError(t, other.archiver(other.place(t)).Step(t.Context()))
+		other := setupArchived(t, 1)
 		content, err := os.ReadFile(other.files(t)[0])
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(paths[1], content, 0o600))

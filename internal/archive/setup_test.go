@@ -58,6 +58,15 @@ func setup(t testing.TB) *world {
 	return &world{Log: testenv.NewLog(t, 8), path: filepath.Join(t.TempDir(), "archive")}
 }
 
+// setupArchived returns a world whose log has count messages, all of them archived.
+func setupArchived(t testing.TB, count int) *world {
+	t.Helper()
+	w := setup(t)
+	w.fill(t, 1, count)
+	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	return w
+}
+
 // Write implements io.Writer for the logger.
 func (w *world) Write(line []byte) (int, error) {
 	w.mu.Lock()

@@ -66,9 +66,7 @@ func (l *trimmable) TrimPoint(_ context.Context, seq uint64) (uint64, error) {
 // trimmed is a world with an archive of so many events, about ten in a segment, and its log.
 func trimmed(t *testing.T, events int) (*world, *trimmable) {
 	t.Helper()
-	w := setup(t)
-	w.fill(t, 1, events)
-	require.NoError(t, w.archiver(w.place(t)).Step(t.Context()))
+	w := setupArchived(t, events)
 	return w, &trimmable{Log: w.Log, file: 3}
 }
 
