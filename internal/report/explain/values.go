@@ -21,6 +21,13 @@ func optionalDigits(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
+func optionalTime(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return at(*t)
+}
+
 func optionalName(text *string) string {
 	if text == nil {
 		return "-"

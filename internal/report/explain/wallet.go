@@ -107,8 +107,7 @@ func readWallet(ctx context.Context, tx pgx.Tx, user string, limit int, tooMany 
 		return nil, err
 	}
 	out.Sums = addUpGrants(all)
-	out.Grants.Items = newestGrants(all, limit)
-	out.Grants.Earlier = int64(len(all) - len(out.Grants.Items))
+	out.Grants = newestGrants(all, limit)
 	return &out, nil
 }
 
@@ -139,9 +138,9 @@ func addUpGrants(grants []Grant) *WalletSums {
 
 // newestGrants leaves out the grants that became available first, if there are more than limit. Those that the tables
 // do not have stay.
-func newestGrants(all []Grant, limit int) []Grant {
+func newestGrants(all []Grant, limit int) Part[Grant] {
 	if len(all) <= limit {
-		return all
+		return Part[Grant]{Items: all}
 	}
 	available := func(g Grant) time.Time {
 		if g.AvailableAt == nil {
@@ -159,7 +158,8 @@ func newestGrants(all []Grant, limit int) []Grant {
 	for _, g := range byTime[:limit] {
 		kept[id{g.PaymentID, g.Part}] = true
 	}
-	return slices.DeleteFunc(all, func(g Grant) bool { return !kept[id{g.PaymentID, g.Part}] })
+	shown := slices.DeleteFunc(slices.Clone(all), func(g Grant) bool { return !kept[id{g.PaymentID, g.Part}] })
+	return Part[Grant]{Items: shown, Earlier: int64(len(all) - len(shown))}
 }
 
 // GrantsOfPayment reads what is left of each grant of a payment, the newest ones, at most limit. It reads none if the
@@ -185,7 +185,5 @@ func GrantsOfPayment(
 	slices.SortFunc(all, func(a, b Grant) int {
 		return cmp.Or(cmp.Compare(a.PaymentID, b.PaymentID), cmp.Compare(a.Part, b.Part))
 	})
-	out.Items = newestGrants(all, limit)
-	out.Earlier = int64(len(all) - len(out.Items))
-	return out, nil
+	return newestGrants(all, limit), nil
 }

@@ -128,7 +128,7 @@ func TestAListOfGrantsHasTheNewest(t *testing.T) {
 		{PaymentID: "c", AvailableAt: day(2)},
 	}
 	var names []string
-	for _, g := range newestGrants(all, 3) {
+	for _, g := range newestGrants(all, 3).Items {
 		names = append(names, g.PaymentID)
 	}
 	require.Equal(t, []string{"a", "gone", "c"}, names)

@@ -3,7 +3,6 @@ package explain
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
@@ -67,13 +66,6 @@ func grantsText(p *page.Page, grants Part[Grant]) {
 		})
 	}
 	p.Table("payment/part,of a,granted,reversed,spent,held,debts paid,left,available,expires", rows)
-}
-
-func optionalTime(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return at(*t)
 }
 
 // Source says what was bought: a pack or a subscription. It is empty if the tables do not have the grant.
