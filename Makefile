@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-monitoring test-console test-portal test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules test-monitoring test-console test-portal test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -26,7 +26,7 @@ test: ## all tests: real PostgreSQL, real JetStream, the race detector
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	GORACE=atexit_sleep_ms=10 deploy/in-memory.sh go test -race -shuffle=on -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -parallel 6 -timeout 30m ./...
 
-test-faults: test-power-cuts test-campaign test-properties test-arrivals ## the four long campaigns below
+test-faults: test-power-cuts test-campaign test-properties test-arrivals test-schedules ## the five long campaigns below
 
 docs: ## print the parts of the documents that come from the code; the tests compare them
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
@@ -51,6 +51,10 @@ test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables 
 ARRIVAL_ROUNDS ?= 100
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (100) rounds
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
+
+SCHEDULES ?= 100000
+test-schedules: ## archivers and trimmers of one log in SCHEDULES (100000) random orders of their steps, with kills and power cuts
+	SCHEDULES=$(SCHEDULES) go test -v -count 1 -timeout 0 ./internal/archive/schedules
 
 PROMTOOL := go run github.com/prometheus/prometheus/cmd/promtool
 test-monitoring: ## the alert rules with promtool, and all expressions of rules and dashboard on metrics of a real run

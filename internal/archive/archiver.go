@@ -196,17 +196,23 @@ func (a *Archiver) open(ctx context.Context, head Head) error {
 }
 
 // compareEnd compares the end of an archive with the log. If the end is damaged, the archive
-// continues after it.
+// continues after it. What others have written becomes durable first: a power cut could keep the next segment and
+// lose one before it.
 func (a *Archiver) compareEnd(ctx context.Context, opened *Archive) error {
 	err := opened.compareEnd(ctx, a.Source)
 	if isDamage(err) {
 		opened.faults, err = append(opened.faults, err), nil
 	}
 	a.logDamage(ctx, opened.faults)
-	if end := opened.end(); err == nil && end != nil {
-		a.agreed = end.After
+	end := opened.end()
+	if err != nil || end == nil {
+		return err
 	}
-	return err
+	if err := a.Place.Sync(ctx, opened.logID); err != nil {
+		return fmt.Errorf("make durable what the archive has: %w", err)
+	}
+	a.agreed = end.After
+	return nil
 }
 
 // agree compares the end of the archive with the log, if another archiver wrote it. That archiver may copy another

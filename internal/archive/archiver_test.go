@@ -208,3 +208,24 @@ func TestInspectSaysWhatTheArchiveHolds(t *testing.T) {
 	require.Equal(t, got.LogID, away.LogID)
 	require.EqualValues(t, 30, away.Last)
 }
+
+// Another archiver may have linked its segment and not have synced the folder yet. A power cut could keep the next segment and
+// lose that one.
+func TestNothingFollowsASegmentWhoseNameIsNotDurable(t *testing.T) {
+	t.Parallel()
+	w := setupArchived(t, 20)
+	w.fill(t, 21, 30)
+	before := w.files(t)
+	failure := errors.New("the disk does not answer")
+	place := &storage.Folder{Root: w.path, Step: func(change string) error {
+		if change == "sync names" {
+			return failure
+		}
+		return nil
+	}}
+	require.ErrorIs(t, w.archiver(place).Step(t.Context()), failure)
+	require.Equal(t, before, w.files(t))
+	place.Step = nil
+	require.NoError(t, w.archiver(place).Step(t.Context()))
+	w.requireWhole(t, w.place(t))
+}

@@ -151,6 +151,7 @@ func (t *Trimmer) trim(ctx context.Context, head *Head) error {
 			return err
 		}
 		head.First, released = first, nil
+		next = max(next, first) // another process may have trimmed more
 		if info.Last >= first {
 			released = []*Info{info}
 		}

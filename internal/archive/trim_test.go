@@ -145,6 +145,28 @@ func TestNothingIsTrimmedBeforeTheNamesOfItsSegmentsAreDurable(t *testing.T) {
 	require.NotEmpty(t, log.trims)
 }
 
+// overtaken is a log that another process trims further meanwhile.
+type overtaken struct {
+	*trimmable
+	by uint64
+}
+
+func (o overtaken) Trim(ctx context.Context, seq uint64) (uint64, error) {
+	return o.trimmable.Trim(ctx, seq+o.by)
+}
+
+func TestATrimmerGoesOnWhereAnotherOneHasStopped(t *testing.T) {
+	t.Parallel()
+	w, log := trimmed(t, 100)
+	trimmer := archive.NewTrimmer(archive.TrimConfig{
+		Place: w.place(t), Log: overtaken{log, 25}, Keep: archive.Keep{Messages: 50}, Interval: time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(w, nil)), Registerer: prometheus.NewRegistry(),
+	})
+	require.NoError(t, trimmer.Step(t.Context()))
+	require.Greater(t, len(log.trims), 1)
+	require.Greater(t, log.first.Load(), uint64(40))
+}
+
 // syncing notes which objects it is asked to sync.
 type syncing struct {
 	storage.Place
