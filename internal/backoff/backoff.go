@@ -3,28 +3,37 @@ package backoff
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
-// Backoff doubles the wait before each retry, from Min to Max. Not for concurrent use.
+// Backoff doubles the wait before each retry, from Min to Max. A random part of each wait, up to half of it, is left
+// out: processes that failed together do not retry together. Not for concurrent use.
 type Backoff struct {
 	Min, Max time.Duration
 
-	next time.Duration
+	next  time.Duration
+	exact bool
 }
 
-// Every returns a Backoff that always waits for interval. It is for something that usually
-// comes soon, such as a lock.
-func Every(interval time.Duration) *Backoff { return &Backoff{Min: interval, Max: interval} }
+// Every returns a Backoff that always waits for exactly interval. It is for something that usually
+// comes soon, such as a lock, and for a time that somebody else asked for.
+func Every(interval time.Duration) *Backoff {
+	return &Backoff{Min: interval, Max: interval, exact: true}
+}
 
-// Next returns how long the next Wait takes.
+// Next returns how long the next Wait takes at most.
 func (b *Backoff) Next() time.Duration { return max(b.next, b.Min) }
 
-// Wait waits for that time. If ctx ends first, it returns the error of ctx.
+// Wait waits. If ctx ends first, it returns the error of ctx.
 func (b *Backoff) Wait(ctx context.Context) error {
-	timer := time.NewTimer(b.Next())
+	pause := b.Next()
+	if !b.exact {
+		pause -= rand.N(pause/2 + 1)
+	}
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	b.next = min(2*b.Next(), b.Max)
+	b.Double()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -32,6 +41,9 @@ func (b *Backoff) Wait(ctx context.Context) error {
 		return nil
 	}
 }
+
+// Double doubles the next wait, as Wait does. It is for a caller that waits in another way.
+func (b *Backoff) Double() { b.next = min(2*b.Next(), b.Max) }
 
 // Reset starts again with Min. Call it after an attempt that succeeded for a while.
 func (b *Backoff) Reset() { b.next = 0 }

@@ -18,10 +18,27 @@ func TestWaitsDoubleUpToTheMaximum(t *testing.T) {
 			began := time.Now()
 			require.Equal(t, want*time.Second, b.Next())
 			require.NoError(t, b.Wait(t.Context()))
-			require.Equal(t, want*time.Second, time.Since(began))
+			require.LessOrEqual(t, time.Since(began), want*time.Second)
+			require.GreaterOrEqual(t, time.Since(began), want*time.Second/2)
 		}
 		b.Reset()
 		require.Equal(t, time.Second, b.Next())
+	})
+}
+
+func TestTwoThatFailTogetherDoNotRetryTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		waits := func() (all [8]time.Duration) {
+			b := Backoff{Min: time.Second, Max: time.Minute}
+			for i := range all {
+				began := time.Now()
+				require.NoError(t, b.Wait(t.Context()))
+				all[i] = time.Since(began)
+			}
+			return all
+		}
+		require.NotEqual(t, waits(), waits())
 	})
 }
 
