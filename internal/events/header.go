@@ -86,9 +86,8 @@ func NewAttributes(headers []Header) (a Attributes) {
 
 // NewMessage returns the message with these headers. stored is the time of the stream's clock.
 func NewMessage(seq uint64, partition int, a Attributes, body []byte, stored time.Time) Message {
-	// time.Parse is fast only for the layouts of RFC 3339.
-	received, err := time.Parse(time.RFC3339Nano, a.ReceivedAt)
-	if err != nil || len(a.ReceivedAt) != len("2006-01-02T15:04:05.000000Z") || received.Year() < 2000 {
+	received, ok := parseReceived(a.ReceivedAt)
+	if !ok {
 		received = stored // ingest did not write this message
 	}
 	return Message{
@@ -96,4 +95,14 @@ func NewMessage(seq uint64, partition int, a Attributes, body []byte, stored tim
 		Body: body, ReceivedAt: received.UTC(), StoredAt: stored.UTC(),
 		Provider: a.Provider, Source: a.Source, Signed: a.Signed, Signature: a.Signature, KeyFingerprint: a.Key,
 	}
+}
+
+// parseReceived accepts exactly the form of docs/fingerprint.md, because the time is a part of the leaf.
+func parseReceived(text string) (time.Time, bool) {
+	const form = "2006-01-02T15:04:05.000000Z"
+	if len(text) != len(form) || text[len(form)-1] != 'Z' || text[len("2006-01-02T15:04:05")] != '.' {
+		return time.Time{}, false
+	}
+	received, err := time.Parse(time.RFC3339Nano, text) // it is fast only for the layouts of RFC 3339
+	return received, err == nil && received.Year() >= 2000
 }

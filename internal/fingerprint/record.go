@@ -34,7 +34,8 @@ func Leaf(m events.Message) Hash {
 
 // AppendRecord appends a message's record to to. The leaf is the hash of a zero byte and the record.
 // Two messages that differ in any field have different records. So a restored message has its old
-// leaf only if its event id and both times were restored, too. Numbers are big-endian.
+// leaf only if its event id and both times were restored, too. docs/fingerprint.md says it for others. Numbers are
+// big-endian.
 //
 //	version       1 byte: 2
 //	form          1 byte, how the body is stored: 0, as it was received

@@ -2,9 +2,13 @@ package fingerprint
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +45,30 @@ func TestTheRecordOfAMessageIsTheDocumentedOne(t *testing.T) {
 	local := known.message
 	local.StoredAt = local.StoredAt.In(time.FixedZone("elsewhere", 3600))
 	require.Equal(t, leaf, Leaf(local), "only the moment counts, not how it is shown")
+}
+
+// A stranger computes a leaf from the example of the document.
+func TestTheDocumentHasARecordByteByByte(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "fingerprint.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "### The record")
+	require.True(t, found)
+	var record []byte
+	for line := range strings.Lines(strings.Split(section, "```")[1]) {
+		bytes, _, _ := strings.Cut(line, "  ")
+		part, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(bytes), " ", ""))
+		require.NoError(t, err, line)
+		record = append(record, part...)
+	}
+	message, err := ParseRecord(record)
+	require.NoError(t, err)
+	require.Equal(t, known.message, message)
+	leaf := sha256.Sum256(append([]byte{0}, record...))
+	require.Contains(t, section, "Its leaf is `"+hex.EncodeToString(leaf[:])+"`")
+	for _, moment := range []time.Time{message.StoredAt, message.ReceivedAt} {
+		require.Contains(t, section, moment.Format(time.RFC3339Nano))
+	}
 }
 
 func anyMessage(r *rapid.T, name string) events.Message {
