@@ -37,8 +37,35 @@ func TestABodyOfExactlyTheLimitIsAcceptedAndOneByteMoreIsNot(t *testing.T) {
 			require.Equal(t, accepted, c.answer().body)
 			require.Equal(t, fits, string(w.log.deliveries()[0].Body))
 
+			c = w.dial()
 			announce(c, over)
 			requireProblem(t, c.answer(), http.StatusRequestEntityTooLarge, tooLarge)
+			require.Len(t, w.log.deliveries(), 1)
+		})
+	}
+}
+
+// Programs that read a length and chunks in one request disagree about where the next one begins.
+func TestAfterAChunkedDeliveryTheConnectionEnds(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{
+		"chunked":              "Transfer-Encoding: chunked",
+		"with a length before": "Content-Length: 5\r\nTransfer-Encoding: chunked",
+		"with a length after":  "Transfer-Encoding: chunked\r\nContent-Length: 5",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			c := w.dial()
+			c.t = t
+			c.begin(event, more)
+			c.say("%x\r\n%s\r\n0\r\n\r\n", len(event), event)
+			c.begin(event, fmt.Sprintf("Content-Length: %d", len(event)))
+			c.say("%s", event)
+			got := c.answer()
+			require.Equal(t, accepted, got.body)
+			require.True(t, got.closes)
+			c.requireEnd()
 			require.Len(t, w.log.deliveries(), 1)
 		})
 	}

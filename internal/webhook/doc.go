@@ -10,6 +10,6 @@
 // Before the signature is verified, a stranger looks like the provider. So Listener bounds
 // the connections, and bodyMemory bounds the memory for large bodies. If connections run short,
 // the unverified connection with the slowest sender is evicted. A connection on which a delivery
-// was verified is never evicted. If memory runs short, the body of the slowest sender is evicted,
-// bodies on verified connections last. Every error answer closes its connection.
+// was verified is never evicted. If memory runs short, the body of the slowest sender is evicted;
+// one on a verified connection only for another such one. Every error answer closes its connection.
 package webhook

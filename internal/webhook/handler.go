@@ -97,7 +97,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 	if err != nil {
 		return refusedSignature(provider, err, r.Header)
 	}
-	if !conn.mayStayOpen() {
+	// RFC 9112, 6.1: a request with a length, too, is the last one of its connection. net/http hides the length.
+	if !conn.mayStayOpen() || r.TransferEncoding != nil {
 		w.Header().Set("Connection", "close")
 	}
 	d := events.Delivery{

@@ -38,8 +38,8 @@ type reservation struct {
 	evicted bool
 }
 
-// take enlarges the reservation to n bytes. It evicts other bodies if it must. It returns
-// false if that does not free enough, or if this body was evicted itself.
+// take enlarges the reservation to n bytes. It evicts other bodies if it must, those of verified senders only for another
+// one. It returns false if that does not free enough, or if this body was evicted itself.
 func (r *reservation) take(n int64) bool {
 	m := r.memory
 	m.mu.Lock()
@@ -47,7 +47,7 @@ func (r *reservation) take(n int64) bool {
 	if r.evicted {
 		return false
 	}
-	for m.free+r.taken < n && m.waiting.len() > 0 {
+	for m.free+r.taken < n && m.waiting.len() > 0 && (r.verified || !m.waiting.slowest().verified) {
 		m.waiting.popSlowest().evict()
 	}
 	if m.free+r.taken < n {

@@ -48,6 +48,7 @@ type queue[T sender] struct{ heap senders[T] }
 
 func (q *queue[T]) add(x T)       { heap.Push(&q.heap, x) }
 func (q *queue[T]) popSlowest() T { return heap.Pop(&q.heap).(T) }
+func (q *queue[T]) slowest() T    { return q.heap[0] }
 func (q *queue[T]) len() int      { return len(q.heap) }
 
 // remove does nothing if x is not in the queue.

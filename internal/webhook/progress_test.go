@@ -102,3 +102,21 @@ func TestTheSlowestSendersBodyIsEvicted(t *testing.T) {
 		require.Zero(t, all.waiting.len())
 	})
 }
+
+// While all strangers have sent something that is not read yet, only the provider's body waits.
+func TestNoBodyOfAVerifiedSenderIsEvictedForOneOfAStranger(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	all := newBodyMemory(4*size, prometheus.NewCounter(prometheus.CounterOpts{Name: "evicted"}))
+	provider := reservation{memory: all, progress: progress{verified: true}}
+	busy := reservation{memory: all}
+	require.True(t, provider.take(size))
+	require.True(t, busy.take(3*size))
+	all.waiting.add(&provider)
+	stranger := reservation{memory: all}
+	require.False(t, stranger.take(size))
+	require.False(t, provider.evicted)
+	again := reservation{memory: all, progress: progress{verified: true}}
+	require.True(t, again.take(size))
+	require.True(t, provider.evicted)
+}
