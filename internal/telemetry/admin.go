@@ -28,25 +28,24 @@ const (
 )
 
 // NewAdmin starts to listen; port 0 means any free port, and the log names it. ready returns why
-// the program cannot do its work now, or nil.
+// the program cannot do its work now, or nil. NewAdmin registers the metric of NewReady.
 func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Context) error, logger *slog.Logger) (*Admin, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for operators: %w", err)
 	}
 	logger.Info("health and metrics are served", "admin_addr", listener.Addr().String())
+	registry.MustRegister(NewReady(ready))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
-		defer cancel()
-		if err := ready(ctx); err != nil {
+		if err := within(r.Context(), ready); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -56,6 +55,24 @@ func NewAdmin(addr string, registry *prometheus.Registry, ready func(context.Con
 		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}, nil
+}
+
+func within(ctx context.Context, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return ready(ctx)
+}
+
+// NewReady returns the metric that says what /readyz says.
+func NewReady(ready func(context.Context) error) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "payfold_ready", Help: "1 if the program can do its work now, as /readyz says; else 0.",
+	}, func() float64 {
+		if within(context.Background(), ready) != nil {
+			return 0
+		}
+		return 1
+	})
 }
 
 // Addr is the address on which Admin listens.

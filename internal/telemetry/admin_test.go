@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,8 @@ func TestAProgramThatCanWorkIsReady(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, path)
 		require.Equal(t, "ok\n", body, path)
 	}
+	_, metrics := w.get("/metrics")
+	require.Contains(t, metrics, "\npayfold_ready 1\n")
 }
 
 func TestAProgramThatCannotWorkSaysWhyAndLives(t *testing.T) {
@@ -73,6 +76,8 @@ func TestAProgramThatCannotWorkSaysWhyAndLives(t *testing.T) {
 	require.Equal(t, "the stream is missing\n", body)
 	status, _ = w.get("/livez")
 	require.Equal(t, http.StatusOK, status)
+	_, metrics := w.get("/metrics")
+	require.Contains(t, metrics, "\npayfold_ready 0\n")
 }
 
 func TestReadinessIsAskedWithADeadline(t *testing.T) {
@@ -111,6 +116,21 @@ func TestOperatorsSeeMetricsAndProfiles(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, posted.Body.Close())
 	require.Equal(t, http.StatusMethodNotAllowed, posted.StatusCode)
+}
+
+func TestMetricsAreOpenMetricsWhereThatIsAsked(t *testing.T) {
+	t.Parallel()
+	w := setup(t, fine)
+	request, err := http.NewRequest(http.MethodGet, w.url+"/metrics", http.NoBody)
+	require.NoError(t, err)
+	request.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	got, err := w.client.Do(request)
+	require.NoError(t, err)
+	defer func() { _ = got.Body.Close() }()
+	require.Contains(t, got.Header.Get("Content-Type"), "application/openmetrics-text")
+	text, err := io.ReadAll(got.Body)
+	require.NoError(t, err)
+	require.True(t, strings.HasSuffix(string(text), "\n# EOF\n"), "%s", text)
 }
 
 func TestAnAddressInUseIsAnError(t *testing.T) {
