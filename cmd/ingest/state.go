@@ -53,7 +53,8 @@ func (s *state) read(ctx context.Context) logreport.Ingest {
 	}
 	out.At = time.Now().UTC()
 	if parts != nil {
-		out.Answers = parts.handler.Recent(out.At)
+		out.Answers, out.GivesUp = parts.handler.Recent(out.At), parts.handler.GivesUp(out.At)
+		out.RefusesSignatures = parts.handler.RefusesSignatures(out.At)
 	}
 	return out
 }

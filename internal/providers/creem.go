@@ -2,6 +2,7 @@ package providers
 
 import (
 	"maps"
+	"time"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -79,6 +80,7 @@ var creem = func() *Provider {
 	p := *specification
 	p.name = "creem"
 	p.schemes = []scheme{standard(base64Key), hexOfBody("Creem-Signature", "X-Creem-Signature")}
+	p.retries = retries{6*time.Hour + 35*time.Minute + 30*time.Second, "after 30 seconds, 5 minutes, 30 minutes and 6 hours"}
 	p.marks = "created_at"
 	p.aliases = map[string]string{"type": "eventType", "data": "object"}
 	p.facts = p.facts.with(facts{customer: p.facts[customer] + " object.customer_id"}) // of an event about credits

@@ -90,6 +90,7 @@ func describe(p *Provider) string {
 	row("event id", describeID(p.id))
 	row("event type", code(p.kind))
 	row("time", describePaths(p.time)+map[bool]string{true: "; the newest of them counts"}[p.newest]+map[bool]string{true: "; numbers are seconds"}[p.seconds])
+	row("repeats a delivery", describeRetries(p))
 	row("refused without", describePaths(p.marks))
 	row("other names", describeAliases(p.aliases))
 	row("metadata", describePaths(p.metadata))
@@ -110,6 +111,13 @@ func describe(p *Provider) string {
 	}
 	row("words for the status of a reversal", describeWords(p.reversed))
 	return out.String()
+}
+
+func describeRetries(p *Provider) string {
+	if p.GivesUpAfter() == 0 {
+		return p.retries.when
+	}
+	return p.retries.when + "; it gives up " + p.GivesUpAfter().String() + " after the first try"
 }
 
 // The actions whose events use a fact.

@@ -13,6 +13,7 @@ import (
 var dodo = &Provider{
 	name:    "dodo",
 	schemes: []scheme{standard(base64Key)},
+	retries: retries{0, "several times, at growing intervals"},
 
 	id: inHeader, kind: "type", time: "timestamp", object: "data", marks: "business_id",
 

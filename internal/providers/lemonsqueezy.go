@@ -1,6 +1,10 @@
 package providers
 
-import "github.com/payfold/payfold/internal/events"
+import (
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+)
 
 // lemonSqueezy is Lemon Squeezy. It numbers everything from 1, so each id has a prefix.
 //
@@ -10,6 +14,7 @@ import "github.com/payfold/payfold/internal/events"
 var lemonSqueezy = &Provider{
 	name:    "lemonsqueezy",
 	schemes: []scheme{hexOfBody("X-Signature")},
+	retries: retries{155 * time.Second, "after 5, 25 and 125 seconds"},
 
 	// Of one object, the newest event has the newest updated_at; a part of it can be newer than the whole.
 	id: ofBody, kind: "meta.event_name", object: "data", newest: true,

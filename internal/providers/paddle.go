@@ -2,6 +2,7 @@ package providers
 
 import (
 	"strings"
+	"time"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -10,6 +11,7 @@ import (
 var paddle = &Provider{
 	name:    "paddle",
 	schemes: []scheme{timed("Paddle-Signature", "ts", "h1", ";", ":")},
+	retries: retries{3 * 24 * time.Hour, "60 times in 3 days"},
 
 	id: "event_id", kind: "event_type", time: "occurred_at", object: "data",
 

@@ -7,6 +7,7 @@ import "github.com/payfold/payfold/internal/events"
 var polar = &Provider{
 	name:    "polar",
 	schemes: []scheme{standard(eitherKey)},
+	retries: retries{0, "up to 10 times, at growing intervals; the endpoint is disabled after 10 failures in a row"},
 
 	id: inHeader, kind: "type", time: "timestamp", object: "data", marks: "timestamp data.id",
 

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"maps"
+	"time"
 
 	"github.com/payfold/payfold/internal/events"
 )
@@ -16,6 +17,7 @@ import (
 type Provider struct {
 	name    string
 	schemes []scheme // the first whose headers a delivery has counts
+	retries retries  // of a delivery that is not answered 2xx
 
 	id      string            // path of the event's id; or inHeader, or ofBody
 	kind    string            // path of its type
@@ -42,6 +44,16 @@ type Provider struct {
 	known  map[string]*compiled
 	other  *compiled // of a type that is not in events
 }
+
+// retries say when a provider sends a delivery again, as its documentation has it.
+type retries struct {
+	lasts time.Duration // from the first try to the last one; 0: not known
+	when  string
+}
+
+// GivesUpAfter returns how long after a delivery the provider stops repeating it, by its documentation; 0 if that is
+// not known.
+func (p *Provider) GivesUpAfter() time.Duration { return p.retries.lasts }
 
 // The places of an event id that no path names.
 const (

@@ -17,6 +17,7 @@ import (
 var stripe = &Provider{
 	name:    "stripe",
 	schemes: []scheme{timed("Stripe-Signature", "t", "v1", ",", ".")},
+	retries: retries{3 * 24 * time.Hour, "for up to 3 days, at growing intervals"},
 
 	id: "id", kind: "type", time: "created", marks: "created", seconds: true,
 	facts: facts{

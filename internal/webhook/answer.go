@@ -89,6 +89,12 @@ func (a answer) refusesEvent() bool {
 	return a.status == http.StatusServiceUnavailable && a.reason != tooManyBodies.reason
 }
 
+// doubtsSignature reports whether a delivery was refused that has a signature, and not one of this endpoint's secrets, or
+// the time of another clock. It can be the provider's, which sends it again, or a stranger's.
+func (a answer) doubtsSignature() bool {
+	return a.status == http.StatusUnauthorized && a.reason != unsigned.reason
+}
+
 // retryAfter is in seconds. After an outage the log is usually available within two seconds.
 const retryAfter = "2"
 

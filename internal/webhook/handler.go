@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +52,7 @@ func New(config Config, log appender) *Handler {
 	if config.StallTimeout == 0 {
 		config.StallTimeout = defaultStallTimeout
 	}
-	metrics := newMetrics(config.Registerer)
+	metrics := newMetrics(config.Registerer, slices.Collect(maps.Keys(config.Secrets))...)
 	endpoints, clockAhead := map[string]*providers.Provider{}, map[string]*warning{}
 	for name := range config.Secrets {
 		endpoints[providers.Named(name).Path()] = providers.Named(name)
@@ -75,7 +77,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		connectionOf(r.Context()).refuse()
 		writeProblem(w, a)
 	}
-	h.metrics.observe(a, began)
+	h.metrics.observe(a, h.providerOf(r), began)
 	h.recent.count(a.name, time.Now())
 }
 
@@ -157,10 +159,23 @@ func (h *Handler) store(ctx context.Context, d events.Delivery, span *deliverySp
 	return isDuplicate, err
 }
 
+// endpointOf returns the provider of the path; nil if there is none.
+func (h *Handler) endpointOf(r *http.Request) *providers.Provider {
+	return h.endpoints[strings.TrimSuffix(r.URL.Path, "/")]
+}
+
+// providerOf returns the name of the provider of the path; empty if there is none.
+func (h *Handler) providerOf(r *http.Request) string {
+	if provider := h.endpointOf(r); provider != nil {
+		return provider.Name()
+	}
+	return ""
+}
+
 // checkRequest checks what is known before the body is read: path, method and headers. It returns the provider of the
 // path, or the problem.
 func (h *Handler) checkRequest(r *http.Request) (*providers.Provider, *answer) {
-	provider := h.endpoints[strings.TrimSuffix(r.URL.Path, "/")]
+	provider := h.endpointOf(r)
 	switch {
 	case provider == nil:
 		return nil, &notFound

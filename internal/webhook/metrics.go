@@ -17,7 +17,7 @@ type metrics struct {
 	evictedBodies prometheus.Counter
 }
 
-func newMetrics(registerer prometheus.Registerer) *metrics {
+func newMetrics(registerer prometheus.Registerer, served ...string) *metrics {
 	with := promauto.With(registerer)
 	m := &metrics{
 		deliveries: with.NewCounterVec(prometheus.CounterOpts{
@@ -30,7 +30,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		inFlight: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_webhook_in_flight", Help: "Signed deliveries that are being stored.",
 		}),
-		stored: newStored(),
+		stored: newStored(served...),
 		clockAhead: with.NewCounterVec(prometheus.CounterOpts{
 			Name: "payfold_webhook_clock_ahead_total",
 			Help: "Deliveries of events that are more than a minute ahead of ingest's clock, by provider.",
@@ -46,14 +46,14 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) observe(a answer, began time.Time) {
+func (m *metrics) observe(a answer, provider string, began time.Time) {
 	now := time.Now()
 	m.deliveries.WithLabelValues(a.name, a.reason).Inc()
 	m.duration.Observe(now.Sub(began).Seconds())
 	switch {
 	case a.confirmed():
-		m.stored.confirm(began, now)
-	case a.refusesEvent():
-		m.stored.refuse(began)
+		m.stored.confirm(provider, began, now)
+	case a.refusesEvent(), a.doubtsSignature():
+		m.stored.refuse(provider, began, a.refusesEvent())
 	}
 }

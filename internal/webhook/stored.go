@@ -1,31 +1,59 @@
 package webhook
 
 import (
+	"math"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/payfold/payfold/internal/providers"
 )
 
-// stored measures whether events of the provider are stored. Deliveries are ordered by the time at
-// which they began, because their answers may come in another order.
+// stored measures whether events of the providers are stored.
 type stored struct {
-	lastAccepted, refusingSince *prometheus.Desc
+	lastAccepted, refusingSince, doubtingSince, givesUp *prometheus.Desc
 
-	mu        sync.Mutex
-	accepted  time.Time // of the newest 200; zero if unknown
+	givesUpAfter map[string]time.Duration // by provider, of those with a known schedule
+
+	mu       sync.Mutex
+	accepted time.Time            // of the newest 200; zero if unknown
+	all      refusals             // of all providers
+	of       map[string]*refusals // by provider
+	doubted  map[string]*refusals // by provider: refused for their signature, confirmed by a valid one
+}
+
+// refusals tell since when no delivery is stored. Deliveries are ordered by the time at which they began, because their
+// answers may come in another order.
+type refusals struct {
 	confirmed time.Time // the newest delivery that was stored
-	refused   time.Time // the newest signed delivery that was answered 503
+	refused   time.Time // the newest delivery that was refused, and that its provider repeats
 	since     time.Time // the oldest known of the refused deliveries after confirmed; zero if there is none
 }
 
-func newStored() *stored {
-	return &stored{
+func newStored(served ...string) *stored {
+	s := &stored{
+		givesUpAfter: map[string]time.Duration{}, of: map[string]*refusals{}, doubted: map[string]*refusals{},
 		lastAccepted: prometheus.NewDesc("payfold_webhook_last_accepted_timestamp_seconds",
 			"When a delivery was last answered 200, also by an earlier process; no value if it is not known.", nil, nil),
 		refusingSince: prometheus.NewDesc("payfold_webhook_refusing_since_timestamp_seconds",
 			"Since when this process has answered every signed delivery 503; 0 if it stored the newest one. The provider gives up after some time.", nil, nil),
+		doubtingSince: prometheus.NewDesc("payfold_webhook_refusing_signatures_since_timestamp_seconds",
+			"Since when this process has refused the signature of every delivery of the provider that had one; 0 if the newest "+
+				"signature was valid, no value before the first one.", []string{"provider"}, nil),
+		givesUp: prometheus.NewDesc("payfold_provider_gives_up_seconds",
+			"Time until the provider stops repeating the oldest delivery that this process has refused since the last stored "+
+				"one, by its documented schedule; negative if it has stopped; infinite if this process stored the newest one, or a "+
+				"pull has got all since. No value before the first delivery to this process, and without a documented schedule.",
+			[]string{"provider"}, nil),
 	}
+	for _, name := range served {
+		s.of[name], s.doubted[name] = &refusals{}, &refusals{}
+		if after := providers.Named(name).GivesUpAfter(); after > 0 {
+			s.givesUpAfter[name] = after
+		}
+	}
+	return s
 }
 
 // acceptedAt records a time at which a delivery was answered 200.
@@ -37,47 +65,141 @@ func (s *stored) acceptedAt(answered time.Time) {
 	}
 }
 
-func (s *stored) confirm(began, answered time.Time) {
+func (s *stored) confirm(provider string, began, answered time.Time) {
 	s.acceptedAt(answered)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if began.After(s.confirmed) {
-		s.confirmed = began
-	}
-	if s.since.After(s.confirmed) {
-		return
-	}
-	if s.since = (time.Time{}); s.refused.After(s.confirmed) {
-		s.since = s.refused
+	s.all.confirm(began)
+	if of := s.of[provider]; of != nil {
+		of.confirm(began)
+		s.doubted[provider].confirm(began)
 	}
 }
 
-func (s *stored) refuse(began time.Time) {
+// refuse records a delivery that the provider repeats. signed: its signature is valid, so it is no stranger's.
+func (s *stored) refuse(provider string, began time.Time, signed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if began.After(s.refused) {
-		s.refused = began
+	if signed {
+		s.all.refuse(began)
 	}
-	if began.After(s.confirmed) && (s.since.IsZero() || began.Before(s.since)) {
-		s.since = began
+	of := s.of[provider]
+	switch {
+	case of == nil:
+		return
+	case signed:
+		s.doubted[provider].confirm(began)
+	default:
+		s.doubted[provider].refuse(began)
+	}
+	of.refuse(began)
+}
+
+// pulled records that the log has everything that the provider had sent at a time.
+func (s *stored) pulled(provider string, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if of := s.of[provider]; of != nil {
+		of.confirm(until)
 	}
 }
+
+func (r *refusals) confirm(began time.Time) {
+	if began.After(r.confirmed) {
+		r.confirmed = began
+	}
+	if r.since.After(r.confirmed) {
+		return
+	}
+	if r.since = (time.Time{}); r.refused.After(r.confirmed) {
+		r.since = r.refused
+	}
+}
+
+func (r *refusals) refuse(began time.Time) {
+	if began.After(r.refused) {
+		r.refused = began
+	}
+	if began.After(r.confirmed) && (r.since.IsZero() || began.Before(r.since)) {
+		r.since = began
+	}
+}
+
+// givesUpAt returns when each provider with a known schedule stops repeating the oldest delivery that was refused; the
+// zero time if none was. It has no provider of which nothing is known. The caller holds the lock.
+func (s *stored) givesUpAt() map[string]time.Time {
+	out := map[string]time.Time{}
+	for name, after := range s.givesUpAfter {
+		switch of := s.of[name]; {
+		case !of.since.IsZero():
+			out[name] = of.since.Add(after)
+		case !of.confirmed.IsZero():
+			out[name] = time.Time{}
+		}
+	}
+	return out
+}
+
+// GivesUp returns how many seconds each provider still repeats the oldest delivery that was refused since the last stored
+// one, for the providers with a documented schedule that have such a delivery.
+func (h *Handler) GivesUp(now time.Time) map[string]float64 {
+	s, left := h.metrics.stored, map[string]float64{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, at := range s.givesUpAt() {
+		if !at.IsZero() {
+			left[name] = max(at.Sub(now), 0).Seconds()
+		}
+	}
+	return left
+}
+
+// RefusesSignatures returns for how many seconds the signature of every delivery of a provider that had one has been
+// refused, for the providers of which the newest was.
+func (h *Handler) RefusesSignatures(now time.Time) map[string]float64 {
+	s, since := h.metrics.stored, map[string]float64{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, doubted := range s.doubted {
+		if !doubted.since.IsZero() {
+			since[name] = max(now.Sub(doubted.since), 0).Seconds()
+		}
+	}
+	return since
+}
+
+// Pulled records that the log has everything that the provider had sent at a time, so that no delivery of before is
+// missing.
+func (h *Handler) Pulled(provider string, until time.Time) { h.metrics.stored.pulled(provider, until) }
 
 // Describe implements prometheus.Collector.
 func (s *stored) Describe(descs chan<- *prometheus.Desc) {
 	descs <- s.lastAccepted
 	descs <- s.refusingSince
+	descs <- s.doubtingSince
+	descs <- s.givesUp
 }
 
 // Collect implements prometheus.Collector.
 func (s *stored) Collect(metrics chan<- prometheus.Metric) {
 	s.mu.Lock()
-	accepted, since := s.accepted, s.since
-	s.mu.Unlock()
-	if !accepted.IsZero() {
-		metrics <- prometheus.MustNewConstMetric(s.lastAccepted, prometheus.GaugeValue, unix(accepted))
+	defer s.mu.Unlock()
+	if !s.accepted.IsZero() {
+		metrics <- prometheus.MustNewConstMetric(s.lastAccepted, prometheus.GaugeValue, unix(s.accepted))
 	}
-	metrics <- prometheus.MustNewConstMetric(s.refusingSince, prometheus.GaugeValue, unix(since))
+	metrics <- prometheus.MustNewConstMetric(s.refusingSince, prometheus.GaugeValue, unix(s.all.since))
+	for name, doubted := range s.doubted {
+		if *doubted != (refusals{}) {
+			metrics <- prometheus.MustNewConstMetric(s.doubtingSince, prometheus.GaugeValue, unix(doubted.since), name)
+		}
+	}
+	for name, at := range s.givesUpAt() {
+		value := math.Inf(1)
+		if !at.IsZero() {
+			value = time.Until(at).Seconds()
+		}
+		metrics <- prometheus.MustNewConstMetric(s.givesUp, prometheus.GaugeValue, value, name)
+	}
 }
 
 // unix returns seconds, and 0 for the zero time.

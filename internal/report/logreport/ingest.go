@@ -22,6 +22,9 @@ type Ingest struct {
 	Log       *ServerLog       `json:"log"`                 // nil if the log is not open or does not answer
 	Archive   *archive.State   `json:"archive"`             // nil if the log is not archived, or not open
 	Answers   []webhook.Minute `json:"answers"`
+
+	GivesUp           map[string]float64 `json:"provider_gives_up_seconds,omitempty"`   // see webhook.Handler.GivesUp
+	RefusesSignatures map[string]float64 `json:"refusing_signatures_seconds,omitempty"` // see webhook.Handler
 }
 
 // ServerLog is the state of the log and of the messages that its server has.
@@ -51,6 +54,20 @@ func (i Ingest) text(p *page.Page) {
 	i.logText(p)
 	i.archiveText(p)
 	i.answersText(p)
+	for _, name := range slices.Sorted(maps.Keys(i.GivesUp)) {
+		p.Line("%s", givesUp(name, i.GivesUp[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.RefusesSignatures)) {
+		p.Line("no signature of %s was valid for %s", name, page.Seconds(i.RefusesSignatures[name]))
+	}
+}
+
+// givesUp says how long the provider still repeats what was not stored.
+func givesUp(provider string, seconds float64) string {
+	if seconds <= 0 {
+		return fmt.Sprintf("%s has stopped repeating a delivery that was not stored: have it send its events again", provider)
+	}
+	return fmt.Sprintf("%s stops repeating a delivery that was not stored in %s", provider, page.Seconds(seconds))
 }
 
 func (i Ingest) logText(p *page.Page) {

@@ -1,8 +1,11 @@
 package logreport
 
 import (
+	"bytes"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog"
@@ -45,4 +48,12 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	} {
 		requireGolden(t, file, state.Write)
 	}
+}
+
+func TestTheTimeUntilAProviderGivesUpIsShown(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	require.NoError(t, Ingest{GivesUp: map[string]float64{"stripe": 0, "creem": 15_120}}.Write(&text, false))
+	require.Contains(t, text.String(), "creem stops repeating a delivery that was not stored in 4h12m0s\n"+
+		"stripe has stopped repeating a delivery that was not stored: have it send its events again\n")
 }
