@@ -442,7 +442,7 @@ func TestEveryOrderOfArrivalGivesTheSameResult(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("ARRIVAL_ROUNDS"))
 	switch {
 	case rounds == 1:
-		part = map[int]int{2: 160, 3: 24, 4: 12}
+		part = map[int]int{2: 80, 3: 16, 4: 8}
 	case rounds > 1:
 		part = map[int]int{2: math.MaxInt, 3: 24, 4: 12}
 	}

@@ -272,6 +272,7 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		go func() { _, _ = c.Append(t.Context(), &nats.Msg{}) }()
 		synctest.Wait()
 		s.answers[0].stored(8, false)
+		synctest.Wait() // its flush is under way
 		asked := make(chan uint64)
 		go func() {
 			durable, _ := c.Confirm(t.Context(), 8)

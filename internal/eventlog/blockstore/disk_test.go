@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,19 +32,25 @@ func TestTheDiskIsMeasuredAtEachScrape(t *testing.T) {
 		require.Equal(t, "payfold_log_disk_free_bytes", families[0].GetName())
 		return families[0].GetMetric()[0].GetGauge().GetValue(), families[1].GetMetric()[0].GetGauge().GetValue()
 	}
-	before, size := measure()
-	require.Less(t, before, size)
-	const written = 64 << 20
-	wait.Until(t, func() bool { // other programs write and remove files, too, so each try measures before and after
-		before, _ := measure()
-		file, err := os.Create(filepath.Join(folder, "1.blk"))
-		require.NoError(t, err)
-		_, err = file.Write(bytes.Repeat([]byte("x"), written))
-		require.NoError(t, err)
-		require.NoError(t, file.Sync())
-		require.NoError(t, file.Close())
-		free, now := measure()
-		require.NoError(t, os.Remove(file.Name()))
-		return now == size && free < before-written/2
-	}, "what was written is not free any more")
+	// Other programs write and remove files meanwhile. So what the system says before and after a scrape must be the same.
+	awaitMeasured := func() (free float64) {
+		wait.Until(t, func() bool {
+			before, size := diskOf(t, folder)
+			var all float64
+			free, all = measure()
+			after, _ := diskOf(t, folder)
+			return before == after && free == before && all == size
+		}, "the disk is not measured")
+		return free
+	}
+	before := awaitMeasured()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "1.blk"), bytes.Repeat([]byte("x"), 64<<20), 0o600))
+	require.NotEqual(t, before, awaitMeasured())
+}
+
+func diskOf(t *testing.T, folder string) (free, size float64) {
+	t.Helper()
+	var disk syscall.Statfs_t
+	require.NoError(t, syscall.Statfs(folder, &disk))
+	return float64(disk.Bavail) * float64(disk.Bsize), float64(disk.Blocks) * float64(disk.Bsize)
 }
