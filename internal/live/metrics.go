@@ -63,7 +63,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "payfold_projector_payments_waiting_oldest_seconds", Help: "Time since the oldest payment that waits for its user, by the provider's time; 0 where none waits.",
 		}),
 		faults: with.NewCounter(prometheus.CounterOpts{
-			Name: "payfold_projector_faults_total", Help: "Times the projector had to start again from its checkpoints.",
+			Name: "payfold_projector_faults_total", Help: "Times the work of the projector was interrupted, by the log or the database. The tries until it works again do not count.",
 		}),
 		setBacks: with.NewCounter(prometheus.CounterOpts{
 			Name: "payfold_projector_set_backs_total", Help: "Times the tables were at earlier positions than this projector had seen: the database had lost commits.",

@@ -102,7 +102,9 @@ func (p *Projector) Run(ctx context.Context) error {
 			fault.Clear()
 		}
 		p.setLastError(err)
-		p.metrics.faults.Inc()
+		if worked { // a try that only waited for the log or the database interrupted nothing
+			p.metrics.faults.Inc()
+		}
 		if fault.IsNew(err) {
 			p.Logger.WarnContext(ctx, "the projector waits and tries again", "error", err)
 		}

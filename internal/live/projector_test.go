@@ -95,6 +95,40 @@ func TestTheProjectorOutlivesTheLogsServer(t *testing.T) {
 	require.EqualValues(t, 2, w.Number(ctx, t, "select balance from credits where user_id = 'u1'"))
 }
 
+// countedLog counts the questions that the log did not answer.
+type countedLog struct {
+	*eventlog.Log
+	unanswered atomic.Int64
+}
+
+func (l *countedLog) Info(ctx context.Context) (eventlog.Info, error) {
+	info, err := l.Log.Info(ctx)
+	if err != nil {
+		l.unanswered.Add(1)
+	}
+	return info, err
+}
+
+func TestAnOutageIsOneInterruptionHoweverOftenTheProjectorTriesAgain(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	database := w.OpenAs(ctx, t, "p")
+	config := w.Config(t, database, fixture.AnyMode)
+	log, registry := &countedLog{Log: w.Log.Reader(t)}, prometheus.NewRegistry()
+	config.Log, config.Registerer = log, registry
+	p := live.New(config)
+	world.Run(ctx, t, p, database)
+	wait.Until(t, func() bool { return p.Ready(ctx) == nil })
+	before := world.Faults(t, registry)
+	w.Log.Stop(t)
+	wait.Until(t, func() bool { return log.unanswered.Load() > 3 })
+	require.InDelta(t, before+1, world.Faults(t, registry), 0)
+	w.Log.Start(t, 8)
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1))
+	w.WaitApplied(ctx, t)
+	require.InDelta(t, before+1, world.Faults(t, registry), 0)
+}
+
 func TestTheProjectorOutlivesItsConnections(t *testing.T) {
 	t.Parallel()
 	ctx, w := world.New(t)
