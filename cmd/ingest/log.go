@@ -23,7 +23,7 @@ func logConfig(c *cli.Common, logger *slog.Logger) eventlog.Config {
 // A command waits logTimeout for the log, and says so after sayAfter.
 const (
 	logTimeout = 10 * time.Second
-	sayAfter   = 3 * time.Second
+	sayAfter   = 5 * time.Second
 )
 
 // readLog connects to the log as its readers do, and waits until it answers. If place is nil, only
@@ -37,7 +37,7 @@ func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.
 		return nil, eventlog.Info{}, err
 	}
 	late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the log does not answer yet", "timeout", logTimeout) })
-	info, err := log.AwaitInfo(ctx, logTimeout)
+	info, err := log.Reach(ctx, logTimeout)
 	late.Stop()
 	if err != nil {
 		log.Close()

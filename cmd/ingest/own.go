@@ -119,7 +119,10 @@ func (o *ownFlags) run(ctx context.Context, streams cli.Streams, does string) er
 	}
 	got, err := o.send(ctx, e)
 	if err != nil {
-		return fmt.Errorf("%w %s; run the same command again: it does nothing twice", err, page.Clean(string(got.text)))
+		if got.text != nil {
+			err = fmt.Errorf("%w %s", err, page.Clean(string(got.text)))
+		}
+		return fmt.Errorf("%w; run the same command again: it does nothing twice", err)
 	}
 	status, err := got.said()
 	if err != nil {

@@ -51,7 +51,8 @@ func (a answer) said() (status string, err error) {
 	return read.Status, nil
 }
 
-const sendTimeout = 30 * time.Second
+// sendTimeout is longer than ingest takes to answer, also if its log does not.
+const sendTimeout = 10 * time.Second
 
 // post signs a body as the provider does, and posts it. The error says why it was not accepted.
 func (a *addressFlag) post(ctx context.Context, p *providers.Provider, secret providers.Secret, id string, body []byte) (answer, error) {
@@ -68,18 +69,26 @@ func (a *addressFlag) post(ctx context.Context, p *providers.Provider, secret pr
 		return answer{}, fmt.Errorf("%w; does ingest run, and is this its LISTEN_ADDR? --url names another address", err)
 	}
 	if err != nil {
-		return answer{}, err
+		return answer{}, unanswered(ctx, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return answer{}, err
+		return answer{}, unanswered(ctx, err)
 	}
 	got := answer{response.StatusCode, bytes.TrimSpace(text)}
 	if response.StatusCode/100 != 2 {
 		return got, fmt.Errorf("answered %s", response.Status)
 	}
 	return got, nil
+}
+
+// unanswered says that the time is over, if it is: the event may be stored, although nobody said so.
+func unanswered(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s, so whether it is stored is not known: %w", sendTimeout, err)
+	}
+	return err
 }
 
 // endpoint returns the URL of the provider's deliveries.

@@ -110,7 +110,7 @@ func (c *consoleCommand) withReader(ctx context.Context, logger *slog.Logger, wo
 		}
 		defer tables.Close()
 		if err := tables.CheckReadOnly(ctx); err != nil {
-			return err
+			return explained(err)
 		}
 		return work(ctx, tables)
 	})

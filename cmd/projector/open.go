@@ -16,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/localpg"
+	"github.com/payfold/payfold/internal/sqlstate"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -46,12 +47,14 @@ type sources struct {
 	store *store.Store
 }
 
-// logTimeout is how long a command waits for the log, also on a machine that is very busy. projector run
-// waits for ever.
-const logTimeout = 30 * time.Second
+// logTimeout is how long a command waits for a log that is slow; see eventlog.Log.Reach. projector run waits for ever.
+const logTimeout = 10 * time.Second
 
-// sayAfter is how long a command waits for the log or the private Postgres before it says so.
-const sayAfter = 10 * time.Second
+// A command says after these times that it waits. A private Postgres that exists may take longer to start.
+const (
+	sayAfter         = 5 * time.Second
+	sayPostgresAfter = 10 * time.Second
+)
 
 // withLog calls work when the database and the log answer. It asks the database first: if the database
 // is down, that is often known at once, without a wait for the log.
@@ -61,7 +64,7 @@ func withLog(logger *slog.Logger, work func(context.Context, sources) error) fun
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
 		late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the log does not answer yet", "timeout", logTimeout) })
-		_, err := s.log.AwaitInfo(ctx, logTimeout)
+		_, err := s.log.Reach(ctx, logTimeout)
 		late.Stop()
 		if err != nil {
 			return err
@@ -108,6 +111,21 @@ func (f *sourceFlags) expectDatabase() error {
 	return nil
 }
 
+// expectLog returns an error if there is no database yet and no log either: a command must not make a private database in
+// a wrong data directory.
+func (f *sourceFlags) expectLog(ctx context.Context, logger *slog.Logger) error {
+	if f.expectDatabase() == nil {
+		return nil
+	}
+	log, err := f.connect(logger)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	_, err = log.Reach(ctx, logTimeout)
+	return err
+}
+
 // connect returns at once, even if the log does not answer.
 func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
 	place, err := f.Place()
@@ -138,8 +156,16 @@ func (f *sourceFlags) withStore(ctx context.Context, config store.Config, logger
 			return err
 		}
 		defer database.Close()
-		return work(ctx, database)
+		return explained(work(ctx, database))
 	})
+}
+
+// explained names the cause of an error of the database: a pooler, or a Postgres that lets nobody write.
+func explained(err error) error {
+	if sqlstate.Of(err) == "25006" { // read_only_sql_transaction
+		return fmt.Errorf("this Postgres only reads, as a standby does, and the command also writes: DATABASE_URL must name the primary: %w", err)
+	}
+	return store.PoolerOr(err)
 }
 
 func (f *sourceFlags) withPostgres(ctx context.Context, logger *slog.Logger, work func(ctx context.Context, dsn string) error) error {
@@ -156,7 +182,10 @@ func (f *sourceFlags) withPostgres(ctx context.Context, logger *slog.Logger, wor
 		cancel(err)
 		return err
 	})
-	late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the private postgres does not answer yet", "data_dir", f.DataDir) })
+	late := time.AfterFunc(sayPostgresAfter, func() { logger.WarnContext(ctx, "the private postgres does not answer yet", "data_dir", f.DataDir) })
+	if f.expectDatabase() != nil { // it is being made, which takes a while
+		late.Stop()
+	}
 	dsn, err := private.Ready(working)
 	late.Stop()
 	if err == nil {

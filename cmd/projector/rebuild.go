@@ -48,6 +48,9 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 // Run builds the tables, and promotes them if that was asked for.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
+	if err := c.expectLog(ctx, logger); err != nil {
+		return err
+	}
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		inBackground()
 		defer s.store.LogBlocking(ctx, logger)()

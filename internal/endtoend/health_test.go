@@ -131,6 +131,7 @@ func TestAProjectorSaysWhatItWaitsFor(t *testing.T) {
 	defer held.Close()
 	other := testenv.Start(t, "projector", w.env())
 	requireNotReady(t, "projector", adminOf(t, other), "the private postgres does not answer yet")
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "postgres.dsn"), []byte("host=127.0.0.1"), 0o600)) // it was made before
 	testenv.Start(t, "projector", w.env(), "rebuild").WaitFor(t, "the private postgres does not answer yet")
 
 	unreachable := testenv.Start(t, "projector", append(start(t, t.TempDir()).env(), "DATABASE_URL=postgres://nobody@127.0.0.1:1/none"))

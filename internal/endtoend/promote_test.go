@@ -3,6 +3,7 @@ package endtoend
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,9 +44,13 @@ func TestACommandWithoutADatabaseSaysSoBeforeItWaitsForTheLog(t *testing.T) {
 
 func TestACommandThatWaitsForTheLogSaysSo(t *testing.T) {
 	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections, and says nothing
+	require.NoError(t, err)
+	defer silent.Close()
 	dir := t.TempDir()
-	rebuild := testenv.Start(t, "projector", []string{"DATA_DIR=" + dir, "DATABASE_URL=" + testenv.Database(t)}, "rebuild")
-	archive := testenv.Start(t, "ingest", []string{"DATA_DIR=" + dir, "ARCHIVE_URL=" + filepath.Join(dir, "archive")}, "archive")
+	log := []string{"DATA_DIR=" + dir, "NATS_URL=nats://" + silent.Addr().String()}
+	rebuild := testenv.Start(t, "projector", append(log, "DATABASE_URL="+testenv.Database(t)), "rebuild")
+	archive := testenv.Start(t, "ingest", append(log, "ARCHIVE_URL="+filepath.Join(dir, "archive")), "archive")
 	rebuild.WaitFor(t, "the log does not answer yet")
 	archive.WaitFor(t, "the log does not answer yet")
 }

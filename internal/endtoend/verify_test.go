@@ -84,6 +84,21 @@ func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	require.Contains(t, output, `"definitions":3`)
 }
 
+// A standby is read with status, explain and the console. It cannot take the tables that other commands make.
+func TestACommandThatWritesNamesAStandby(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.startProjector(t)
+	w.deliver(t, pack("evt_1", "pay_1", "u_1", 10))
+	w.awaitProjected(t)
+	execute(t, w.database, "do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$")
+	for _, args := range [][]string{{"verify"}, {"rebuild"}} {
+		require.Contains(t, w.runWithExit(t, 1, args...), "as a standby does, and the command also writes: DATABASE_URL must name the primary", args)
+	}
+	w.runWithExit(t, 0, "status")
+	require.Contains(t, w.runWithExit(t, 0, "explain", "--user", "u_1"), "evt_1")
+}
+
 func (w *world) verify(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	command := w.command(t, append([]string{"verify"}, args...)...)

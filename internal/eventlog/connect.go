@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -56,13 +57,13 @@ func Connect(config Config) (*Log, error) {
 		wait = ofEmbedded
 	}
 	options := []nats.Option{nats.RetryOnFailedConnect(true), nats.Timeout(wait.handshake)}
-	url, embedded := config.URL, access.NewDialer(config.DataDir, wait.handshake)
+	url, embedded, cluster := config.URL, access.NewDialer(config.DataDir, wait.handshake), &connection.ByName{Timeout: wait.handshake}
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
 	if url != "" {
 		options = append(options,
-			connection.Dial(connection.ByName{Timeout: wait.handshake}, wait.silence),
+			connection.Dial(cluster, wait.silence),
 			connection.Inbox(config.InboxPrefix, url))
 	} else {
 		url = embeddedURL
@@ -80,12 +81,17 @@ func Connect(config Config) (*Log, error) {
 	switch {
 	case config.URL == "":
 		l.notConnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
+		l.refused = embedded.Refused
 		l.confirm = l.askDurable
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default:
+		l.refused = cluster.Refused
 		l.patience = connection.NewPatience(l.conn, config.Logger)
 		// The message has the addresses and not the URL, which may contain a password.
 		l.notConnected = func() error {
+			if errors.Is(l.conn.LastError(), nats.ErrAuthorization) {
+				return fmt.Errorf("%w: the server of NATS_URL at %s refuses these credentials", ErrDisconnected, strings.Join(l.conn.Servers(), ", "))
+			}
 			advice := "and does it accept these credentials?"
 			if why := connection.CertificateFault(l.conn.LastError()); why != "" {
 				advice += " " + why
@@ -108,5 +114,5 @@ func connect(url, stream string, request time.Duration, logger *slog.Logger, opt
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, request: request, notConnected: func() error { return ErrDisconnected }}, nil
+	return &Log{conn: conn, js: js, name: stream, request: request, notConnected: func() error { return ErrDisconnected }, refused: func() bool { return false }}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/archive"
@@ -142,6 +143,26 @@ func (l *Log) AwaitInfo(ctx context.Context, timeout time.Duration) (Info, error
 			return info, err
 		}
 	}
+}
+
+// restartTimeout is longer than a restart of a server, whose log is small, takes.
+const restartTimeout = 3 * time.Second
+
+// Reach is AwaitInfo for a command with which a person waits. If nothing listens where the log should be, or it refuses
+// the connection, Reach ends after three seconds.
+func (l *Log) Reach(ctx context.Context, timeout time.Duration) (Info, error) {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	away := time.AfterFunc(restartTimeout, func() {
+		if l.refused() || errors.Is(l.conn.LastError(), nats.ErrAuthorization) {
+			cancel()
+		}
+	})
+	defer away.Stop()
+	if err := l.awaitConnection(waiting); err != nil {
+		return Info{}, cmp.Or(ctx.Err(), err)
+	}
+	return l.AwaitInfo(ctx, timeout)
 }
 
 func (l *Log) durability(replicas int) Durability {

@@ -48,6 +48,9 @@ type Log struct {
 	// notConnected returns ErrDisconnected with advice on what to check.
 	notConnected func() error
 
+	// refused reports whether the last attempt to connect failed at once, so that the server is probably not there.
+	refused func() bool
+
 	patience *connection.Patience // with a server of a cluster; nil if the server is embedded
 
 	restoring bool // by this process

@@ -58,7 +58,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			fault.Clear()
 		}
 		if err != nil && !store.NotPrepared(err) && fault.IsNew(err) {
-			r.Logger.WarnContext(ctx, "the inviter waits and tries again", "error", err)
+			r.Logger.WarnContext(ctx, "the inviter waits and tries again", "error", store.PoolerOr(err))
 		}
 		if wait.Wait(ctx) != nil {
 			return nil

@@ -28,7 +28,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 func (s *Store) migrateThen(ctx context.Context, then func(pgx.Tx) error) error {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("connect to the database: %w", poolerOr(err))
+		return fmt.Errorf("connect to the database: %w", PoolerOr(err))
 	}
 	defer connection.Release()
 	return pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {

@@ -49,11 +49,11 @@ func checkSettings(settings map[string]string, timeout time.Duration) pgconn.Aft
 	}
 }
 
-// poolerOr returns ErrPooler if that explains an error of a connect, otherwise err. A pooler answers a startup
+// PoolerOr returns ErrPooler if that explains an error of a connect, otherwise err. A pooler answers a startup
 // parameter that it does not know with a protocol violation. Postgres does not.
-func poolerOr(err error) error {
+func PoolerOr(err error) error {
 	var connecting *pgconn.ConnectError
-	if errors.As(err, &connecting) && sqlstate.Of(err) == "08P01" { // protocol_violation
+	if errors.As(err, &connecting) && !errors.Is(err, ErrPooler) && sqlstate.Of(err) == "08P01" { // protocol_violation
 		return fmt.Errorf("%w: %w", ErrPooler, err)
 	}
 	return err

@@ -47,7 +47,7 @@ type Config struct {
 
 	// ConnectTimeout bounds the look-up of the name, then one attempt to connect, and then the first answer of the session.
 	// 0: two seconds with a FrozenAfter or LeaseTime, because a projector soon tries again and a reader must not wait.
-	// Otherwise 30 seconds. Only tests set it.
+	// Otherwise ten seconds. Only tests set it.
 	ConnectTimeout time.Duration
 }
 
@@ -133,7 +133,7 @@ func connectTimeout(short bool) time.Duration {
 	if short {
 		return 2 * time.Second
 	}
-	return 30 * time.Second
+	return 10 * time.Second
 }
 
 // OpenSchema opens a store with the same configuration on another schema. Its pool is a
@@ -163,4 +163,4 @@ func (s *Store) LeaseTime() time.Duration { return s.config.LeaseTime }
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // Ping returns an error if the database does not answer.
-func (s *Store) Ping(ctx context.Context) error { return poolerOr(s.pool.Ping(ctx)) }
+func (s *Store) Ping(ctx context.Context) error { return PoolerOr(s.pool.Ping(ctx)) }

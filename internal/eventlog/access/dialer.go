@@ -37,12 +37,26 @@ func (d *Dialer) Dial(string, string) (net.Conn, error) {
 // SkipTLSHandshake returns true: if TLS is needed, Dial has already done the handshake.
 func (d *Dialer) SkipTLSHandshake() bool { return true }
 
+// Refused reports whether the last attempt failed at once: nothing listens, or it is not trusted. After a timeout a
+// server may be there that is slow.
+func (d *Dialer) Refused() bool {
+	failure := d.failure.Load()
+	return failure != nil && *failure != nil && !isTimeout(*failure)
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
 // Advice says what to check when there is no connection, and why the last Dial failed.
 func (d *Dialer) Advice() error {
 	failure := d.failure.Load()
 	switch {
-	case failure == nil, *failure == nil:
+	case failure == nil:
 		return fmt.Errorf("is ingest running on DATA_DIR %s?", d.dataDir)
+	case *failure == nil: // it hangs, or has just ended
+		return fmt.Errorf("is ingest running on DATA_DIR %s, and does it answer? It accepted the last connection", d.dataDir)
 	case errors.Is(*failure, ErrUntrusted):
 		return *failure
 	default:

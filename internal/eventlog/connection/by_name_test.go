@@ -27,7 +27,7 @@ func TestASilentDNSServerHoldsUpAConnectionForItsTimeOnly(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	var options nats.Options
-	require.NoError(t, connection.Dial(connection.ByName{Timeout: time.Second, Resolver: silent}, wait.Timeout)(&options))
+	require.NoError(t, connection.Dial(&connection.ByName{Timeout: time.Second, Resolver: silent}, wait.Timeout)(&options))
 	require.True(t, options.SkipHostLookup, "nats.go has no limit for a name")
 	began := time.Now()
 	_, err := options.CustomDialer.Dial("tcp", "nats.invalid:4222")
@@ -40,7 +40,7 @@ func TestAServerIsFoundByItsName(t *testing.T) {
 	s := startServer(t, server.Options{})
 	_, port, err := net.SplitHostPort(s.Addr().String())
 	require.NoError(t, err)
-	conn, err := connection.ByName{Timeout: wait.Timeout}.Dial("tcp", net.JoinHostPort("localhost", port))
+	conn, err := (&connection.ByName{Timeout: wait.Timeout}).Dial("tcp", net.JoinHostPort("localhost", port))
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 }

@@ -92,10 +92,10 @@ func TestStatusSaysThatNoneRunsAfterTheLastProjectorWasKilled(t *testing.T) {
 	require.NoError(t, err)
 	_, err = live.TakeLeases(ctx, shop.Tables, []int{0})
 	require.NoError(t, err)
-	require.NotContains(t, said(), "none is running")
+	require.NotContains(t, said(), "none works on the tables")
 	_, err = shop.Tables.Pool().Exec(ctx, "update payfold.lease set expires_at = now() - interval '1 second'")
 	require.NoError(t, err)
-	require.Contains(t, said(), "none is running")
+	require.Contains(t, said(), "none works on the tables, so no events are applied: start one")
 }
 
 // requireStatus compares text and JSON with golden files, without the random id of the log.

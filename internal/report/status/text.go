@@ -77,8 +77,12 @@ func (s Status) sharesText(p *page.Page) {
 	for _, m := range s.Database.Members {
 		members = append(members, []string{page.Name(m.Owner), fmt.Sprint(m.Partitions), page.Seconds(s.Database.At.Sub(m.LastSeen).Seconds()) + " ago"})
 	}
-	if !s.Database.IsWorkedOn() {
-		p.Line("  none is running, so no events are applied: start one, or read in its log what it waits for")
+	switch {
+	case s.Database.IsWorkedOn():
+	case s.LogFault != "": // a projector that runs and waits leaves no trace in the database
+		p.Line("  none works on the tables, and none can until the log is right, see LOG; whether one runs and waits is not known")
+	default:
+		p.Line("  none works on the tables, so no events are applied: start one; if one runs, projector healthcheck says what it waits for")
 	}
 	if members != nil {
 		p.Table("projector,partitions,last seen", members)
