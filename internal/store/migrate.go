@@ -59,6 +59,9 @@ func (s *Store) migrateSchema(ctx context.Context, steps fs.FS) error {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
 	defer connection.Release()
+	if err := checkWhole(ctx, connection); err != nil {
+		return err
+	}
 	if _, err := connection.Exec(ctx, "create schema if not exists payfold"); err != nil {
 		return fmt.Errorf("create schema payfold: %w", err)
 	}
@@ -83,6 +86,20 @@ func (s *Store) migrateSchema(ctx context.Context, steps fs.FS) error {
 	migrator.OnStart = func(int32, string, string, string) { _, _ = connection.Exec(ctx, shortLockTimeout) }
 	if err := retryLocks(ctx, func() error { return migrator.Migrate(ctx) }); err != nil {
 		return fmt.Errorf("migrate schema payfold: %w", err)
+	}
+	return nil
+}
+
+// checkWhole returns ErrPartOfADatabase, before anything is made, if schema payfold is missing beside the others.
+func checkWhole(ctx context.Context, q Querier) error {
+	var part bool
+	err := q.QueryRow(ctx, `select to_regnamespace('payfold') is null
+		and (to_regnamespace('wallet') is not null or to_regclass('portal.processed_event') is not null)`).Scan(&part)
+	if err != nil {
+		return fmt.Errorf("look for the schemas: %w", err)
+	}
+	if part {
+		return fmt.Errorf("there is no schema payfold: %w", ErrPartOfADatabase)
 	}
 	return nil
 }

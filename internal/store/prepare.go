@@ -22,6 +22,11 @@ var commentsDDL string
 // ErrOtherLog means that the tables were folded from another log.
 var ErrOtherLog = errors.New("the tables were folded from another log; restore it, or where it is lost see: projector adopt-log")
 
+// ErrPartOfADatabase means that a schema is there without those that belong to it, for example after the restore of a dump
+// that has only schema portal.
+var ErrPartOfADatabase = errors.New("schemas portal, payfold and wallet belong together, and this database has only a part of them; " +
+	"restore all three from one dump, or rename what is there and let a projector fold the log again")
+
 // Prepare brings schema payfold to this build's version, and creates the tables of the store's
 // schema if there are none. For existing live tables it creates the missing keys and indexes
 // that a batch needs. It returns an error for tables that were folded from another log, under other
@@ -120,16 +125,19 @@ func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) 
 }
 
 // checkEmpty returns an error if the schema has objects that payfold has not made: a promotion
-// would make them live, and later drop them. The live schema may have such objects.
+// would make them live, and later drop them. The live schema may have such objects, but no tables that only schema payfold
+// lacks.
 func (s *Store) checkEmpty(ctx context.Context, tx pgx.Tx) error {
-	var used bool
-	err := tx.QueryRow(ctx, `select exists (select from pg_namespace n join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid
-		where n.nspname = $1 and d.classid <> 'pg_default_acl'::regclass)`, s.schema).Scan(&used)
-	if err != nil {
+	var used, tables bool
+	err := tx.QueryRow(ctx, `select to_regclass($2) is not null, exists (select from pg_namespace n join pg_depend d on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid
+		where n.nspname = $1 and d.classid <> 'pg_default_acl'::regclass)`, s.schema, Qualified(s.schema, "processed_event")).Scan(&tables, &used)
+	switch {
+	case err != nil:
 		return fmt.Errorf("look into schema %s: %w", s.schema, err)
-	}
-	if used && s.schema != LiveSchema {
+	case used && s.schema != LiveSchema:
 		return fmt.Errorf("schema %s is there already and is not payfold's", s.schema)
+	case tables:
+		return fmt.Errorf("schema payfold does not know the tables of schema %s: %w", s.schema, ErrPartOfADatabase)
 	}
 	return nil
 }

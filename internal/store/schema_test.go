@@ -43,6 +43,38 @@ func TestASchemaDroppedByHandCanBeMadeAgain(t *testing.T) {
 	require.Equal(t, "log-2", again.LogID)
 }
 
+// A dump of schema portal alone, or one without it, cannot be told from tables of a stranger. Nothing is made beside it.
+func TestAPartOfADatabaseIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, missing := range []string{"payfold cascade", "payfold, wallet cascade", "payfold, portal cascade"} {
+		t.Run(missing, func(t *testing.T) {
+			t.Parallel()
+			ctx, s := fixture.Tables(t)
+			_, err := s.Pool().Exec(ctx, "drop schema "+missing)
+			require.NoError(t, err)
+			for range 2 {
+				err = s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode)
+				require.ErrorIs(t, err, store.ErrPartOfADatabase)
+			}
+			if !strings.Contains(missing, "portal") {
+				err = s.View(ctx, func(context.Context, pgx.Tx) error { return nil })
+				require.ErrorIs(t, err, store.ErrPartOfADatabase)
+			}
+			for _, name := range strings.Split(strings.TrimSuffix(missing, " cascade"), ", ") {
+				_, err = s.Pool().Exec(ctx, "create schema "+name)
+				require.NoError(t, err, "nothing was made")
+			}
+		})
+	}
+	t.Run("the rest is empty", func(t *testing.T) {
+		t.Parallel()
+		ctx, s := fixture.Tables(t)
+		_, err := s.Pool().Exec(ctx, "delete from payfold.schema_state")
+		require.NoError(t, err)
+		require.ErrorIs(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode), store.ErrPartOfADatabase)
+	})
+}
+
 func TestADatabaseThatRefusesTextsOfSomeScriptsGetsNoTables(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)

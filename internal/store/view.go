@@ -60,7 +60,7 @@ func (s *Store) CheckTables(ctx context.Context, tx pgx.Tx, tables TablesID) err
 type TablesID uint32
 
 // FindTables returns the tables that have the schema's name now, also in a transaction that
-// sees an earlier moment. It returns ErrNotPrepared if there are none.
+// sees an earlier moment. It returns ErrNotPrepared if there are none, and ErrPartOfADatabase if schema payfold is not there.
 func (s *Store) FindTables(ctx context.Context, q Querier) (oid TablesID, err error) {
 	var durable bool
 	err = q.QueryRow(ctx, "select coalesce(to_regclass($1)::oid, 0), to_regclass('payfold.schema_state') is not null",
@@ -68,8 +68,11 @@ func (s *Store) FindTables(ctx context.Context, q Querier) (oid TablesID, err er
 	if err != nil {
 		return 0, fmt.Errorf("find the tables: %w", err)
 	}
-	if oid == 0 || !durable {
+	switch {
+	case oid == 0:
 		return 0, ErrNotPrepared
+	case !durable:
+		return 0, fmt.Errorf("there is no schema payfold: %w", ErrPartOfADatabase)
 	}
 	return oid, nil
 }

@@ -59,7 +59,7 @@ func TestWithoutTablesThereIsNoStatus(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, 0)
 	s := shop.Tables
-	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
+	for _, sql := range []string{"drop schema portal cascade", "create schema portal", "drop schema payfold cascade"} {
 		_, err := s.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
 		_, err = readWithCounts(ctx, s)
