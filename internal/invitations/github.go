@@ -102,6 +102,9 @@ func (g *GitHub) pending(ctx context.Context, client *github.Client, user string
 	return nil, &problem{kind: unclear, message: fmt.Sprintf("the list of invitations changed during each of %d reads", maxReads)}
 }
 
+// maxPages bounds the pages of a list of invitations, and so the memory for a list that never ends. A page has 100.
+const maxPages = 100
+
 // invitations reads all pages of the list.
 func (g *GitHub) invitations(ctx context.Context, client *github.Client) (all []listedInvitation, pages int, err error) {
 	for page := 1; page != 0; pages++ {
@@ -115,7 +118,9 @@ func (g *GitHub) invitations(ctx context.Context, client *github.Client) (all []
 			return nil, 0, problemOf(response, err, g.now())
 		}
 		all = append(all, list...)
-		page = response.NextPage
+		if page = response.NextPage; page != 0 && pages == maxPages-1 {
+			return nil, 0, &problem{kind: unclear, message: fmt.Sprintf("the list of invitations has more than %d pages", maxPages)}
+		}
 	}
 	return all, pages, nil
 }

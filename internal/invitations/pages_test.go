@@ -69,3 +69,30 @@ func TestAListOfInvitationsThatKeepsChangingIsReadAgainLater(t *testing.T) {
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
+
+func TestAListOfInvitationsThatNeverEndsIsReadAgainLater(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r := w.inviter(t)
+	pages, endless := 0, true
+	api := *r.GitHub
+	api.http = &http.Client{Transport: roundTrip(func(request *http.Request) (*http.Response, error) {
+		answer, err := r.GitHub.http.Transport.RoundTrip(request)
+		if endless && err == nil && request.URL.Query().Has("page") {
+			pages++
+			answer.Header.Set("Link", fmt.Sprintf(`<https://api.github.com/next?page=%d>; rel="next"`, pages+1))
+		}
+		return answer, err
+	})}
+	r.gitHub = &api
+	reconcile(t, r)
+	require.Equal(t, maxPages, pages)
+	w.requireStatus(t, "u1", "pay1", Pending)
+	require.Contains(t, said(w.invitation(t, "u1", "pay1").Reason), "more than 100 pages")
+	require.Zero(t, w.github.Sent("octo"))
+	endless = false
+	w.clock.Advance(afterFault.max)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Invited)
+}
