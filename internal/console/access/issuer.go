@@ -75,11 +75,27 @@ func (i *issuer) discover(ctx context.Context) (*endpoints, error) {
 		return nil, i.failure
 	}
 	i.failure = nil
+	endpoint := provider.Endpoint()
+	endpoint.AuthStyle = i.authStyle(provider)
 	i.known = &endpoints{&oauth2.Config{
-		ClientID: i.ClientID, ClientSecret: i.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: i.callback,
+		ClientID: i.ClientID, ClientSecret: i.ClientSecret, Endpoint: endpoint, RedirectURL: i.callback,
 		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeEmail},
 	}, provider}
 	return i.known, nil
+}
+
+// authStyle is how the console proves to the issuer who it is. By default oauth2 tries one way and then the other, and
+// the first try can spend the code.
+func (i *issuer) authStyle(provider *oidc.Provider) oauth2.AuthStyle {
+	var said struct {
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	_ = provider.Claims(&said) // without the list, OpenID Connect Discovery names client_secret_basic
+	const basic, post = "client_secret_basic", "client_secret_post"
+	if i.ClientSecret == "" || slices.Contains(said.Methods, post) && !slices.Contains(said.Methods, basic) {
+		return oauth2.AuthStyleInParams
+	}
+	return oauth2.AuthStyleInHeader
 }
 
 // loginURL is where the browser goes to log in.

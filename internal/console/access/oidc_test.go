@@ -54,6 +54,23 @@ func TestPeopleLogInAtTheIssuer(t *testing.T) {
 	}
 }
 
+// An issuer may spend a code with the first request that names it, so the console must ask in the right way at once.
+func TestTheConsoleProvesWhoItIsAsTheIssuerWantsIt(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"client_secret_basic", "client_secret_post", "none"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			issuer := newIssuer(t)
+			if method != "client_secret_basic" {
+				issuer.Method = method
+			}
+			w := issuer.console(nil)
+			out, _ := w.browser(consoleHost).login("/")
+			require.Equal(t, "seen by Anna@example.com", body(t, out))
+		})
+	}
+}
+
 func TestASessionEndsWithTheIDToken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ vouched, session time.Duration }{

@@ -43,6 +43,7 @@ type Issuer struct {
 	Sign      func(claims map[string]any) string // makes the ID token; RS256
 	Refusal   string                             // an error that it returns instead of a code
 	Info      map[string]any                     // nil: no user info
+	Method    string                             // how its client proves who it is; client_secret_basic
 
 	t     *testing.T
 	ec    *ecdsa.PrivateKey
@@ -92,6 +93,9 @@ func (i *Issuer) discovery(w http.ResponseWriter, _ *http.Request) {
 		"authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
 		"id_token_signing_alg_values_supported": []string{"RS256", "ES256", "HS256", "none"},
 	}
+	if i.Method != "" {
+		said["token_endpoint_auth_methods_supported"] = []string{i.Method}
+	}
 	if i.Info != nil {
 		said["userinfo_endpoint"] = i.URL + "/userinfo"
 	}
@@ -135,14 +139,15 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, query.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
-// token accepts a code any number of times, so that the console has to notice a repetition.
+// token accepts the right code any number of times, so that the console has to notice a repetition. A wrong request
+// spends the code.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	login, known := i.codes[r.FormValue("code")]
 	challenge := sha256.Sum256([]byte(r.FormValue("code_verifier")))
-	id, secret, _ := r.BasicAuth()
-	if !known || encoded(challenge[:]) != login.Get("code_challenge") || id != ClientID || secret != ClientSecret {
+	if !known || encoded(challenge[:]) != login.Get("code_challenge") || !i.isClient(r) {
+		delete(i.codes, r.FormValue("code"))
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
 		i.write(w, map[string]any{"error": "invalid_grant", "error_description": "the code of somebody"})
@@ -155,6 +160,16 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	}
 	maps.Copy(claims, i.Claims)
 	i.write(w, map[string]any{"access_token": "access", "token_type": "Bearer", "id_token": i.Sign(claims)})
+}
+
+// isClient reports whether the request proves in the way of Method that the client sent it.
+func (i *Issuer) isClient(r *http.Request) bool {
+	id, secret, basic := r.BasicAuth()
+	if i.Method == "" {
+		return id == ClientID && secret == ClientSecret
+	}
+	secret = map[string]string{"client_secret_post": ClientSecret, "none": ""}[i.Method]
+	return !basic && r.FormValue("client_id") == ClientID && r.FormValue("client_secret") == secret
 }
 
 func (i *Issuer) write(w http.ResponseWriter, value any) {
