@@ -2,7 +2,10 @@
 // a checkout link gets nothing more.
 package catalogue
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Kind is what is sold.
 type Kind = string
@@ -62,4 +65,17 @@ func (c *Catalogue) Offer(product string, at time.Time) *Offer {
 		}
 	}
 	return nil
+}
+
+// EndsLicences reports whether there are licences that end with their subscription.
+func (c *Catalogue) EndsLicences() bool {
+	if c == nil {
+		return false
+	}
+	for _, offers := range c.products {
+		if slices.ContainsFunc(offers, func(o Offer) bool { return o.LastsAsSubscription }) {
+			return true
+		}
+	}
+	return false
 }

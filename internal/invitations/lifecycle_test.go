@@ -246,12 +246,18 @@ func TestARebuiltSchemaInvitesNobodyAgain(t *testing.T) {
 	w, r := invited(t, "octo")
 	w.exec(t, "create schema portal_next")
 	w.exec(t, `do $$
-		declare one text;
+		declare
+			one text;
+			licenses text;
 		begin
 			for one in select tablename from pg_tables where schemaname = 'portal' loop
 				execute format('create table portal_next.%1$I (like portal.%1$I including all)', one);
 				execute format('insert into portal_next.%1$I select * from portal.%1$I', one);
 			end loop;
+			set local search_path = portal;
+			licenses = pg_get_viewdef('license_facts'::regclass);
+			set local search_path = portal_next;
+			execute 'create view license_facts as ' || licenses;
 		end $$`)
 	w.exec(t, "begin; alter schema portal rename to portal_prev; alter schema portal_next rename to portal; commit")
 	w.clock.Advance(time.Hour)

@@ -384,3 +384,24 @@ func TestALicenceThatEndsWithItsSubscriptionEndsItsInvitation(t *testing.T) {
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
 }
+
+// A month that stays paid gives no access for later ones.
+func TestARefundOfTheNewestMonthEndsTheInvitationsOfALicenceByTheMonth(t *testing.T) {
+	t.Parallel()
+	w, r := invited(t, "octo")
+	w.buy(t, "u1", "pay2", "octo")
+	w.exec(t, "update portal.payment_facts set lasts = true, subscription_id = 's1', period_end = '2026-02-01' where provider_payment_id = 'pay1'")
+	w.exec(t, "update portal.payment_facts set lasts = true, subscription_id = 's1', period_end = '2026-03-01' where provider_payment_id = 'pay2'")
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay2", Invited)
+	w.exec(t, "update portal.payment_facts set reversed_at = now() where provider_payment_id = 'pay1'")
+	reconcile(t, r)
+	require.NotNil(t, w.github.Invitation("octo"), "the newest month is paid")
+	w.exec(t, "update portal.payment_facts set reversed_at = null where provider_payment_id = 'pay1'")
+	reconcile(t, r)
+	w.exec(t, "update portal.payment_facts set reversed_at = now() where provider_payment_id = 'pay2'")
+	reconcile(t, r)
+	require.Nil(t, w.github.Invitation("octo"))
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	w.requireStatus(t, "u1", "pay2", Withdrawn)
+}

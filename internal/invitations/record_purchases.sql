@@ -1,16 +1,13 @@
 -- records an invitation for every kept purchase that has none for this repository (without a
 -- repository: none for any). If an invitation of the same GitHub user was declined or
 -- expired after the purchase, that outcome counts for this purchase, too.
--- A purchase that was refunded, or ended with its subscription, in the last seven days is recorded as revoked: GitHub keeps an
+-- A purchase that ended in the last seven days is recorded as revoked: GitHub keeps an
 -- invitation for so long, and a fail-over of the database may have lost its record.
 -- If a purchase is kept after all, its withdrawn invitation is recorded anew. An invitation that was
 -- sent keeps its GitHub user and its id.
 with purchase as (
-  select p.user_id, p.provider_payment_id, p.github_username, p.occurred_at, coalesce(p.reversed_at, s.occurred_at) as ended_at
-  from portal.payment_facts p
-  left join portal.subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
-    and s.status not in ('active', 'trialing', 'scheduled_cancel', 'past_due', 'paused')
-  where p.kind = 'pro' and p.user_id is not null
+  select user_id, provider_payment_id, github_username, occurred_at, ended_at
+  from portal.license_facts
 ), ended as (
   select distinct on (user_id, lower(github_username)) user_id, lower(github_username) as name, status, reason, changed_at
   from payfold.invitation

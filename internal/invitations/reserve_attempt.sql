@@ -15,11 +15,9 @@ with quota as (
       select lower(github_username) from payfold.invitation_attempt where repository = $1 and outcome is null
     ))
 ), kept as not materialized (
-  select p.user_id, p.provider_payment_id, p.github_username
-  from portal.payment_facts p
-  left join portal.subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
-    and s.status not in ('active', 'trialing', 'scheduled_cancel', 'past_due', 'paused')
-  where p.kind = 'pro' and p.user_id is not null and p.reversed_at is null and s.subscription_id is null
+  select user_id, provider_payment_id, github_username
+  from portal.license_facts
+  where ended_at is null
 ), candidate as (
   (select 1 as turn, 'invite' as purpose, f.*
    from free f
@@ -88,10 +86,8 @@ select reserved.attempt_id, n.purpose, n.user_id, n.repository, n.provider_payme
           and (o.user_id, o.provider_payment_id) <> (n.user_id, n.provider_payment_id)
           and not o.revoked and o.status <> 'withdrawn'
           and not exists (select from portal.payment_facts p
-            left join portal.subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
-              and s.status not in ('active', 'trialing', 'scheduled_cancel', 'past_due', 'paused')
-            where p.user_id = o.user_id and p.provider_payment_id = o.provider_payment_id
-              and (p.reversed_at is not null or p.kind <> 'pro' or s.subscription_id is not null)))
+            left join kept using (user_id, provider_payment_id)
+            where p.user_id = o.user_id and p.provider_payment_id = o.provider_payment_id and kept.user_id is null))
        or exists (select from kept -- it has no invitation yet
         where kept.github_username is not null and lower(kept.github_username) = lower(n.github_username)
           and not exists (select from payfold.invitation o

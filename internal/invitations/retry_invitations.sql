@@ -6,10 +6,8 @@ set status = 'pending', reason = 'asked for again', github_username = coalesce(p
     invitation_id = case when lower(coalesce(p.github_username, i.github_username)) = lower(i.github_username) then i.invitation_id end,
     invited_at = case when lower(coalesce(p.github_username, i.github_username)) = lower(i.github_username) then i.invited_at end,
     repeats = 0, consecutive_failures = 0, due_at = $2, changed_at = $2
-from portal.payment_facts p
-left join portal.subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
-  and s.status not in ('active', 'trialing', 'scheduled_cancel', 'past_due', 'paused')
-where i.user_id = $1 and p.user_id = $1 and i.provider_payment_id = p.provider_payment_id and p.kind = 'pro' and p.reversed_at is null and s.subscription_id is null
+from portal.license_facts p
+where i.user_id = $1 and p.user_id = $1 and i.provider_payment_id = p.provider_payment_id and p.ended_at is null
   and not i.revoked
   and (i.status in ('failed', 'expired', 'declined') or i.status = 'pending' and i.consecutive_failures > 0)
   and not exists (

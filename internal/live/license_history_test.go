@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
@@ -56,6 +58,11 @@ var licenseHistories = map[string][]string{
 		`{"id":"e3","eventType":"refund.created","object":{"transaction":"t1"}}`,
 		`{"id":"e4","eventType":"subscription.active","created_at":1767340003000,"object":{"id":"s1","metadata":{"kind":"subscription"}}}`,
 	},
+	"two events of one payment say together what a subscription is for": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":1767340000000,"object":{"metadata":{"user_id":"u1","credits":10},"subscription":"s1","order":"o2"}}`,
+		`{"id":"e2","eventType":"checkout.completed","created_at":1767340004000,"object":{"metadata":{"user_id":"u1","kind":"pro"},"transaction":"t3"}}`,
+		`{"id":"e3","eventType":"checkout.completed","created_at":1767340003000,"object":{"metadata":{"user_id":"u1","github":"bob"},"subscription":"s1","order":{"id":"o3","transaction":"t3"}}}`,
+	},
 	"an order and a transaction become one payment": {
 		`{"id":"e1","eventType":"checkout.completed","created_at":1767340001000,"object":{"provider_payment_id":"t1","metadata":{"kind":"pro","user_id":"u1","github":"ada"}}}`,
 		`{"id":"e2","eventType":"checkout.completed","created_at":1767340003000,"object":{"order":"o2","metadata":{"kind":"pro","user_id":"u1","github":"bob"}}}`,
@@ -65,19 +72,73 @@ var licenseHistories = map[string][]string{
 	},
 }
 
+// lastingHistories are the same of licences that end with their subscription.
+var lastingHistories = map[string][]string{
+	"the newest month is taken back": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"refund.created","created_at":"2026-06-03T00:00:00Z","object":{"transaction":"t2"}}`,
+	},
+	"it is taken back before it is claimed": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"refund.created","created_at":"2026-06-02T00:00:00Z","object":{"transaction":"t2"}}`,
+		`{"id":"e3","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e4","eventType":"subscription.paid","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t3","current_period_start_date":"2026-03-01T00:00:00Z","current_period_end_date":"2026-04-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+	},
+	"months arrive backwards": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t3","current_period_start_date":"2026-03-01T00:00:00Z","current_period_end_date":"2026-04-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"refund.created","created_at":"2026-06-02T00:00:00Z","object":{"transaction":"t3"}}`,
+		`{"id":"e3","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e4","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+	},
+	"a month is paid late": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":"2026-02-05T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"refund.created","created_at":"2026-06-01T00:00:00Z","object":{"transaction":"t2"}}`,
+		`{"id":"e4","eventType":"refund.created","created_at":"2026-06-02T00:00:00Z","object":{"transaction":"t1"}}`,
+	},
+	"an older month is taken back": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"refund.created","created_at":"2026-06-03T00:00:00Z","object":{"transaction":"t1"}}`,
+		`{"id":"e4","eventType":"refund.created","created_at":"2026-06-04T00:00:00Z","object":{"transaction":"t2"}}`,
+	},
+	"the subscription was one for a plan": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"plan","last_transaction_id":"t1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"refund.created","created_at":"2026-06-01T00:00:00Z","object":{"transaction":"t3"}}`,
+		`{"id":"e4","eventType":"subscription.paid","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t3","metadata":{"user_id":"u1"}}}`,
+	},
+	"it ends, and a month comes late": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.expired","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1"}}`,
+		`{"id":"e3","eventType":"refund.created","created_at":"2026-06-03T00:00:00Z","object":{"transaction":"t1"}}`,
+		`{"id":"e4","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e5","eventType":"subscription.paid","created_at":"2026-04-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t4","current_period_start_date":"2026-04-01T00:00:00Z","current_period_end_date":"2026-05-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
+	},
+}
+
 // A licence follows from all pro payments of its user, whether they are in a batch, in the tables
 // or in memory.
 func TestALicenceFollowsFromAllPaymentsOfItsUser(t *testing.T) {
 	t.Parallel()
-	for name, bodies := range licenseHistories {
+	requireHistories(t, fixture.AnyMode, licenseHistories)
+	sold, err := catalogue.Parse([]byte("version: 1\nproducts: {plan: {kind: subscription}, monthly: {kind: pro, lasts: subscription}}"))
+	require.NoError(t, err)
+	requireHistories(t, projections.Rules{Mode: projections.ModeAny, Catalogue: sold}, lastingHistories)
+}
+
+func requireHistories(t *testing.T, rules projections.Rules, histories map[string][]string) {
+	t.Helper()
+	for name, bodies := range histories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, s := fixture.Tables(t)
-			_, whole := fixture.OneFold(t, fixture.AnyMode, bodies)
+			_, whole := fixture.OneFold(t, rules, bodies)
 			for inTables := range bodies {
 				for _, together := range []bool{false, true} {
-					fixture.Reset(ctx, t, s, fixture.AnyMode)
-					f := follower(t, s, fixture.AnyMode)
+					fixture.Reset(ctx, t, s, rules)
+					f := follower(t, s, rules)
 					var rest []events.Message
 					for i, body := range bodies {
 						switch m := message(i+1, body); {
@@ -94,6 +155,7 @@ func TestALicenceFollowsFromAllPaymentsOfItsUser(t *testing.T) {
 					}
 					require.NoError(t, f.End(ctx))
 					fixture.RequireTablesOf(ctx, t, s, whole)
+					fixture.RequireSound(ctx, t, s, len(bodies))
 				}
 			}
 		})

@@ -155,3 +155,42 @@ func TestALicenceEndsWithItsSubscriptionAndBeginsAgain(t *testing.T) {
 		}
 	}
 }
+
+// A month of a licence that is taken back ends the licence, although earlier months are paid.
+func TestTheNewestPeriodOfASubscriptionGivesItsLicence(t *testing.T) {
+	t.Parallel()
+	first := part{day: 5, product: "tool", until: startOf(2), payment: 1}
+	second := part{day: 35, product: "tool", until: startOf(3), payment: 2}
+	late := part{day: 40, product: "tool", until: startOf(2), payment: 3}
+	extra := part{day: 37, product: "tool", payment: 3}
+	also := part{day: 36, product: "tool", until: startOf(3), payment: 3}
+	for name, c := range map[string]struct {
+		lasts   bool
+		parts   []part
+		refunds []int
+		want    string
+	}{
+		"nothing is taken back":            {true, []part{first, second}, nil, "active t2"},
+		"the newest month":                 {true, []part{first, second}, []int{2}, "revoked t2"},
+		"an older month":                   {true, []part{first, second}, []int{1}, "active t2"},
+		"both":                             {true, []part{first, second}, []int{1, 2}, "revoked t2"},
+		"one of two payments of the month": {true, []part{first, second, also}, []int{3}, "active t2"},
+		"the other one":                    {true, []part{first, second, also}, []int{2}, "active t3"},
+		"a month that is paid late":        {true, []part{second, late}, nil, "active t2"},
+		"it is taken back":                 {true, []part{second, late}, []int{3}, "active t2"},
+		"the month after it is":            {true, []part{second, late}, []int{2}, "revoked t2"},
+		"what has no period":               {true, []part{first, second, extra}, []int{3}, "active t2"},
+		"the newest month of one for ever": {false, []part{first, second}, []int{2}, "active t1"},
+	} {
+		w := soldInLives()
+		w.rules.Catalogue.Offer("tool", receivedAt).LastsAsSubscription = c.lasts
+		w.pay(c.parts...)
+		for _, payment := range c.refunds {
+			w.put(dayOf(40+payment), of(payment, "t", events.Event{Action: events.Reverse, Reversal: events.Reversal{Cause: events.Refund, Status: events.Succeeded}}))
+		}
+		for _, order := range orders(len(w.shapes)) {
+			license, _ := w.fold(order).Licenses.Get("u1")
+			require.Equal(t, c.want, license.Status+" "+license.ProviderPaymentID, "%s %v", name, order)
+		}
+	}
+}

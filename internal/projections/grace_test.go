@@ -45,19 +45,19 @@ products:
 		}
 		days := map[string]int{}
 		for _, one := range s.Subscriptions.Rows() {
-			days[one.SubscriptionID] = int(one.GraceUntil.Sub(one.CurrentPeriodEnd) / (24 * time.Hour))
+			days[one.SubscriptionID] = int(one.CountsUntil.Sub(one.CurrentPeriodEnd) / (24 * time.Hour))
 		}
 		require.Equal(t, map[string]int{
 			"s_plain": 0, "s_early": 3, "s_late": 7, "s_tool": 5, "s_changed": 3, "s_unknown": 0,
 		}, days)
 	}
 	for _, one := range foldInto(t, NewState(), anyMode, bodies...).Subscriptions.Rows() {
-		require.Equal(t, one.CurrentPeriodEnd, one.GraceUntil, "without a catalogue")
+		require.Equal(t, one.CurrentPeriodEnd, one.CountsUntil, "without a catalogue")
 	}
 }
 
 // Some providers begin the next period although its payment has failed. Nobody has paid for that period.
-func TestTheGraceOfAPastDueSubscriptionBeginsWhereWhatIsPaidEnds(t *testing.T) {
+func TestAnUnpaidSubscriptionCountsUntilTheEndOfWhatIsPaid(t *testing.T) {
 	t.Parallel()
 	// A month of s1 that begins in that month, and a payment on that day, which says its period or not.
 	pays := func(id, day string, month int) [2]string {
@@ -68,19 +68,33 @@ func TestTheGraceOfAPastDueSubscriptionBeginsWhereWhatIsPaidEnds(t *testing.T) {
 	bare := func(id, day string) [2]string {
 		return own(id, "payment", `"time":"`+day+`T00:00:00Z","payment":"t_`+id+`","subscription":"s1","user":"u1","kind":"subscription"`)
 	}
-	unpaid := monthly("due", "2026-02-02", "past_due", 2)
+	longer := func(word string) [2]string { // the month of January, which ends later now
+		moved := monthly(word, "2026-01-20", word, 1)
+		moved[1] = strings.Replace(moved[1], "2026-02-01", "2026-02-15", 1)
+		return moved
+	}
+	unpaid, canceled := monthly("due", "2026-02-02", "past_due", 2), monthly("end", "2026-02-10", "canceled", 2)
 	for name, c := range map[string]struct {
 		log  [][2]string
 		want string
 	}{
-		"the next period has begun":              {[][2]string{pays("e1", "2026-01-01", 1), unpaid}, "2026-02-01"},
-		"it is paid in the end":                  {[][2]string{pays("e1", "2026-01-01", 1), unpaid, pays("e2", "2026-02-05", 2)}, "2026-03-01"},
-		"it was paid, and something else is not": {[][2]string{pays("e1", "2026-02-01", 2), unpaid}, "2026-03-01"},
-		"after a trial":                          {[][2]string{monthly("e1", "2026-01-01", "trialing", 1), unpaid}, "2026-02-01"},
-		"a payment before, without period":       {[][2]string{bare("e1", "2026-01-01"), unpaid}, "2026-02-01"},
-		"a payment in it, without period":        {[][2]string{bare("e1", "2026-02-01"), unpaid}, "2026-03-01"},
-		"a payment a moment before it":           {[][2]string{bare("e1", "2026-01-31"), bare("e2", "2026-01-01"), unpaid}, "2026-02-01"},
-		"the shop has extended it":               {[][2]string{pays("e1", "2026-01-01", 1), unpaid, extend("x1", "2026-04-01")}, "2026-04-01"},
+		"the next period has begun":                      {[][2]string{pays("e1", "2026-01-01", 1), unpaid}, "2026-02-01"},
+		"it is paid in the end":                          {[][2]string{pays("e1", "2026-01-01", 1), unpaid, pays("e2", "2026-02-05", 2)}, "2026-03-01"},
+		"it was paid, and something else is not":         {[][2]string{pays("e1", "2026-02-01", 2), unpaid}, "2026-03-01"},
+		"after a trial":                                  {[][2]string{monthly("e1", "2026-01-01", "trialing", 1), unpaid}, "2026-02-01"},
+		"a payment before, without period":               {[][2]string{bare("e1", "2026-01-01"), unpaid}, "2026-02-01"},
+		"a payment in it, without period":                {[][2]string{bare("e1", "2026-02-01"), unpaid}, "2026-03-01"},
+		"a payment a moment before it":                   {[][2]string{bare("e1", "2026-01-31"), bare("e2", "2026-01-01"), unpaid}, "2026-02-01"},
+		"the shop has extended it":                       {[][2]string{pays("e1", "2026-01-01", 1), unpaid, extend("x1", "2026-04-01")}, "2026-04-01"},
+		"its end was moved after it was paid":            {[][2]string{pays("e1", "2026-01-01", 1), longer("past_due")}, "2026-02-01"},
+		"its end was moved, and it is canceled unpaid":   {[][2]string{pays("e1", "2026-01-01", 1), longer("unpaid"), longer("canceled")}, "2026-02-01"},
+		"it is canceled unpaid":                          {[][2]string{pays("e1", "2026-01-01", 1), unpaid, canceled}, "2026-02-01"},
+		"it is canceled unpaid after a trial":            {[][2]string{monthly("e1", "2026-01-01", "trialing", 1), unpaid, canceled}, "2026-02-01"},
+		"it is canceled after it was paid in the end":    {[][2]string{pays("e1", "2026-01-01", 1), unpaid, pays("e2", "2026-02-05", 2), canceled}, "2026-03-01"},
+		"it is canceled, and the payment came elsewhere": {[][2]string{unpaid, monthly("again", "2026-02-04", "active", 2), canceled}, "2026-03-01"},
+		"it is canceled, and no payment has failed":      {[][2]string{monthly("e1", "2026-01-01", "active", 1), canceled}, "2026-03-01"},
+		"it is canceled, and an earlier one had failed":  {[][2]string{monthly("e1", "2026-01-02", "past_due", 1), pays("e2", "2026-01-05", 1), canceled}, "2026-03-01"},
+		"it is canceled unpaid, and the shop extends it": {[][2]string{unpaid, canceled, extend("x1", "2026-04-01")}, "2026-04-01"},
 		"no period is known": {
 			[][2]string{specified(at(1, ofType("subscription.past_due", "e1", `"id":"s1","metadata":{"user_id":"u1"}`)))}, "2026-01-02",
 		},
@@ -89,7 +103,7 @@ func TestTheGraceOfAPastDueSubscriptionBeginsWhereWhatIsPaidEnds(t *testing.T) {
 			t.Parallel()
 			for _, log := range [][][2]string{c.log, backwards(c.log)} {
 				state, _ := by(t, anyMode, log...).Subscriptions.Get("s1")
-				require.Equal(t, c.want, state.GraceUntil.Format(time.DateOnly))
+				require.Equal(t, c.want, state.CountsUntil.Format(time.DateOnly))
 			}
 		})
 	}

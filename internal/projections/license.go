@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ProLicense is a user's licence. It is active while at least one pro payment is not fully reversed, and if the payment
-// lasts as long as its subscription, while that has not ended. The row shows the newest such payment, or the newest of
+// ProLicense is a user's licence. It is active while at least one pro payment is not fully reversed. If the payments last as
+// long as their subscription, only those of the newest period of the subscription count, and while it has not ended. The row shows the newest such payment, or the newest of
 // all if there is none, by the provider's time, then by the name of the payment. The GitHub user comes from that payment
 // only. So somebody who buys for this user cannot change the GitHub user of other purchases.
 type ProLicense struct {
@@ -86,8 +86,13 @@ func (s *State) bestLicense(user string) ProLicense {
 	if loaded, active := s.activeLicenses.Get(user); active && s.Payments.find(loaded.ProviderPaymentID) == nil {
 		best = loaded
 	}
+	newest := s.newestOf(user)
 	for _, one := range slices.Backward(s.proOf[user]) {
-		if candidate := s.license(s.Payments.find(one.id)); best.ProviderPaymentID == "" || candidate.before(&best) {
+		p := s.Payments.find(one.id)
+		if last := newest[p.SubscriptionID]; p.endsWithSubscription() && p != last && (p.PeriodEnd.IsZero() || !p.PeriodEnd.Equal(last.PeriodEnd)) {
+			continue // its period has passed
+		}
+		if candidate := s.license(p); best.ProviderPaymentID == "" || candidate.before(&best) {
 			best = candidate
 		}
 		if best.active() && !one.at.After(best.ActivatedAt) {
@@ -96,3 +101,18 @@ func (s *State) bestLicense(user string) ProLicense {
 	}
 	return best
 }
+
+// newestOf returns the user's payment of the newest period of each subscription with which licences end.
+func (s *State) newestOf(user string) map[string]*Payment {
+	newest := map[string]*Payment{}
+	for _, one := range s.proOf[user] {
+		p := s.Payments.find(one.id)
+		if last := newest[p.SubscriptionID]; p.endsWithSubscription() && (last == nil || !p.PeriodEnd.Before(last.PeriodEnd)) {
+			newest[p.SubscriptionID] = p
+		}
+	}
+	return newest
+}
+
+// endsWithSubscription reports whether the licence that the payment gives ends with a subscription.
+func (p *Payment) endsWithSubscription() bool { return p.Lasts && p.SubscriptionID != "" }

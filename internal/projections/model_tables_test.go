@@ -19,6 +19,14 @@ func (m *naive) tablesOf() (rows []string) {
 		of := subscriptions[p.subscription]
 		return (p.share == nil || p.share.Cmp(big.NewRat(1, 1)) < 0) && !(p.lasts && of != nil && of.ended())
 	}
+	newest := map[string]*naivePayment{} // of the subscriptions that end licences, by user and subscription
+	for _, p := range payments {
+		key := p.user + " " + p.subscription
+		last := newest[key]
+		if p.lasts && p.kind == "pro" && (last == nil || p.end.After(last.end) || p.end.Equal(last.end) && !p.at.Before(last.at)) {
+			newest[key] = p
+		}
+	}
 	for _, p := range payments {
 		credits := int64(0)
 		if p.credits > 0 {
@@ -35,6 +43,10 @@ func (m *naive) tablesOf() (rows []string) {
 		}
 		if p.kind == "one_time" && !p.expires {
 			balances[p.user] += p.left()
+		}
+		last := newest[p.user+" "+p.subscription]
+		if p.lasts && p.subscription != "" && p != last && (p.end.IsZero() || !p.end.Equal(last.end)) {
+			continue // a later period gives the licence, or does not
 		}
 		if p.kind == "pro" {
 			best := licences[p.user]

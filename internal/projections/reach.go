@@ -9,16 +9,17 @@ import (
 
 // Since returns for each subscription the time from which on its payments can change because of these events, although no
 // event names them: the zero time if all of them can. The state must have the payments and subscriptions that the events
-// name. Checking the events one at a time is enough: events that change nothing alone change nothing together.
+// name. Events of one payment are looked at together, because one can name its subscription and another its kind or its
+// user. Other events that change nothing alone change nothing together.
 func (r Rules) Since(s *State, batch []events.Event) map[string]time.Time {
-	since := map[string]time.Time{}
+	since, told := map[string]time.Time{}, saidBefore{}
 	for i := range batch {
 		f := newStep(s, &batch[i])
-		if !f.HasEffect() || f.Action == events.None {
+		if !f.HasEffect() {
 			continue
 		}
 		r.findProduct(f)
-		for _, t := range r.wouldTouch(s, f) {
+		for _, t := range r.wouldTouch(s, f, told.of(f)) {
 			from, changed := t.was.changes(&t.is)
 			if known, noted := since[t.id]; changed && len(t.before) > 0 && (!noted || from.Before(known)) {
 				since[t.id] = from
@@ -28,8 +29,37 @@ func (r Rules) Since(s *State, batch []events.Event) map[string]time.Time {
 	return since
 }
 
-// wouldTouch returns the subscriptions that the event would touch.
-func (r Rules) wouldTouch(s *State, f *step) []touched {
+// saidBefore has what earlier events of a batch say of payments, by each name of a payment.
+type saidBefore map[string]*Facts
+
+// of returns what the earlier events of the event's payment say. From now on both names of the event mean one payment.
+func (b saidBefore) of(f *step) *Facts {
+	var both *Facts
+	for _, name := range []string{f.Transaction, f.Order} {
+		switch said := b[name]; {
+		case name == "" || said == nil:
+		case both == nil:
+			both = said
+		default:
+			for _, one := range *said {
+				*both = both.with(one)
+			}
+		}
+	}
+	if both == nil {
+		both = new(Facts)
+	}
+	for _, name := range []string{f.Transaction, f.Order} {
+		if name != "" {
+			b[name] = both
+		}
+	}
+	return both
+}
+
+// wouldTouch returns the subscriptions that the event would touch, after events that said something else of its payment. It
+// adds to that what this one says.
+func (r Rules) wouldTouch(s *State, f *step, said *Facts) []touched {
 	ofPayment, ofSubscription := r.says(f)
 	if ofSubscription != nil && f.SubscriptionID == "" && (f.UserID == "" || f.ownKind() != KindSubscription) {
 		ofSubscription = nil
@@ -40,9 +70,27 @@ func (r Rules) wouldTouch(s *State, f *step) []touched {
 		f.former = s.Payments.find(f.joined).Facts.subscriptions()
 	}
 	if id := cmp.Or(f.payment.ProviderPaymentID, f.PaymentID()); id != "" {
-		payments = append(payments, teller{id, s.factsWith(f, ofPayment)})
+		for _, one := range s.factsWith(f, ofPayment) {
+			*said = said.with(one)
+		}
+		*said = said.ofPayment()
+		payments = append(payments, teller{id, *said})
 	}
 	return r.touch(s, f, payments, ofSubscription)
+}
+
+// Licensed lists the users who buy something with these events, if there are licences that end with their subscription.
+// Which payment gives such a licence follows from all pro payments of the user.
+func (r Rules) Licensed(s *State, batch []events.Event) (users []string) {
+	if !r.Catalogue.EndsLicences() {
+		return nil
+	}
+	for i := range batch {
+		if e := &batch[i]; e.Action == events.Payment || e.Action == events.Checkout {
+			users = addName(users, newStep(s, e).user)
+		}
+	}
+	return users
 }
 
 // Periods lists the periods whose payments can change because of these events: those of the payments that were loaded for

@@ -9,7 +9,7 @@ import (
 )
 
 // RulesVersion changes whenever a fold of the same log can give other rows.
-const RulesVersion = "2"
+const RulesVersion = "3"
 
 // Rules are the settings of the fold.
 type Rules struct {

@@ -89,7 +89,7 @@ func tables(s *State) []string {
 // forLater has the columns that only later events need, and those that are the same for all events of these tests. tables
 // leaves them out.
 var forLater = map[string]bool{
-	"provider": true, "action": true, "facts": true, "paid": true, "grace_until": true,
+	"provider": true, "action": true, "facts": true, "paid": true, "counts_until": true,
 }
 
 func lines[R any](table string, rows []R) []string {

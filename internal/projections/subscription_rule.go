@@ -128,36 +128,63 @@ func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionSta
 	if f := s.Facts.extension(); f != nil {
 		derived.CurrentPeriodEnd, end = later(derived.CurrentPeriodEnd, f.Extended), later(end, f.Extended)
 	}
-	if derived.GraceUntil = end; !end.IsZero() {
+	if derived.CountsUntil = end; !end.IsZero() && (derived.Status == events.Active || derived.Status == events.PastDue) {
 		if offer := r.Catalogue.Offer(derived.ProductKey, derived.OccurredAt); offer != nil {
-			derived.GraceUntil = end.Add(time.Duration(offer.GraceDays) * 24 * time.Hour)
+			derived.CountsUntil = end.Add(time.Duration(offer.GraceDays) * 24 * time.Hour)
 		}
 	}
 	return derived
 }
 
-// paidUntil returns the end of what an active or past due subscription has paid; the zero time if it is not known. Some
-// providers begin the next period although its payment has failed. Then what is paid ends where that period begins.
+// paidUntil returns the end of what a subscription has paid; the zero time if no end is known. That is the end of its
+// period. But some providers begin the next period although its payment has failed, and may then cancel the subscription:
+// what is paid ends where that period begins, or with the last payment that ends within it.
 func (r Rules) paidUntil(s *SubscriptionState, of terms) time.Time {
-	if s.Status != events.PastDue {
-		return s.CurrentPeriodEnd
-	}
-	pays := func(f *Fact) bool {
-		if f.Says != Paid || !r.paysFor(f, of) {
-			return false
+	end := s.CurrentPeriodEnd
+	switch s.Status {
+	case events.PastDue:
+		if end.IsZero() {
+			return s.OccurredAt
 		}
-		if f.Until.IsZero() { // it does not say what it pays; the payment of a period can come a little before it
-			return f.At.After(s.CurrentPeriodStart.Add(-24 * time.Hour))
+	case events.Canceled:
+		if end.IsZero() {
+			return s.CanceledAt
 		}
-		return !f.Until.Before(s.CurrentPeriodEnd)
+		if !s.hasFailed() {
+			return end
+		}
+	default:
+		return end
 	}
-	switch {
-	case s.CurrentPeriodEnd.IsZero():
-		return s.OccurredAt
-	case s.CurrentPeriodStart.IsZero() || s.Facts.First(pays) != nil:
-		return s.CurrentPeriodEnd
+	pays := func(f *Fact) bool { return f.Says == Paid && r.paysFor(f, of) && s.isOfPeriod(f) }
+	if s.CurrentPeriodStart.IsZero() || s.Facts.First(pays) != nil {
+		return end
 	}
-	return s.CurrentPeriodStart
+	paid := s.CurrentPeriodStart
+	for _, f := range s.Facts {
+		if f.Says == Paid && r.paysFor(f, of) {
+			paid = later(paid, f.Until) // the provider may have moved the end of a period that was paid
+		}
+	}
+	return paid
+}
+
+// hasFailed reports whether the newest event about the current period that says so says that its payment has failed.
+func (s *SubscriptionState) hasFailed() bool {
+	says := []string{events.Active, events.Trialing, events.PastDue, events.Unpaid}
+	newest := s.Facts.last(func(f *Fact) bool {
+		return f.Says == Status && slices.Contains(says, f.Status) && s.isOfPeriod(f)
+	})
+	return newest != nil && (newest.Status == events.PastDue || newest.Status == events.Unpaid)
+}
+
+// isOfPeriod reports whether the fact is about the current period or a later one. If it names no period, its time decides;
+// the payment of a period can come a little before it.
+func (s *SubscriptionState) isOfPeriod(f *Fact) bool {
+	if f.Until.IsZero() {
+		return f.At.After(s.CurrentPeriodStart.Add(-24 * time.Hour))
+	}
+	return !f.Until.Before(s.CurrentPeriodEnd)
 }
 
 func later(a, b time.Time) time.Time {

@@ -28,8 +28,8 @@ type SubscriptionState struct {
 
 	// The columns below are for the rules and for views. The view that people read does not have them.
 
-	GraceUntil time.Time `db:"grace_until"` // how long it counts while it is active or past due; zero: no end is known
-	Facts      Facts     `db:"facts"`
+	CountsUntil time.Time `db:"counts_until"` // until when its status counts; zero: no end is known
+	Facts       Facts     `db:"facts"`
 }
 
 const implicitPrefix = "implicit:"

@@ -107,6 +107,7 @@ func comments(reference string, columnsOf map[string][]string) string {
 	comment("column credit_balance.balance", unsaid["balance"])
 	comment("table payment_facts", "for the rules, not for apps: read the view payment")
 	comment("table subscription_facts", "for the rules, not for apps: read the views subscription_state and entitlement")
+	comment("view license_facts", "for the rules, not for apps: read pro_license and the view entitlement")
 	return out.String()
 }
 

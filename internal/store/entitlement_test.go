@@ -259,6 +259,7 @@ func TestALicenceEntitlesForEverOrWithItsSubscription(t *testing.T) {
 	t.Parallel()
 	tool := told{-400, "checkout.completed", "tool", "c1", "tool", 0, 0, `,"provider_payment_id":"t1"`}
 	monthly := told{-32, "subscription.paid", "monthly", "s1", "tool_monthly", -32, -2, `,"last_transaction_id":"t2"`}
+	again := told{-2, "subscription.paid", "again", "s1", "tool_monthly", -2, 28, `,"last_transaction_id":"t3"`}
 	then := func(eventType string, at int) told {
 		return told{at, "subscription." + eventType, "then", "s1", "tool_monthly", 0, 0, ""}
 	}
@@ -282,6 +283,16 @@ func TestALicenceEntitlesForEverOrWithItsSubscription(t *testing.T) {
 			[]told{monthly, then("canceled", -2)},
 			nil,
 			entitlement{"tool_monthly", "pro", false, "revoked", days(-2), "then"},
+		},
+		"a month is refunded": {
+			[]told{monthly, again},
+			[]string{"t3"},
+			entitlement{"tool_monthly", "pro", false, "revoked", days(-1), "refund_t3"},
+		},
+		"an older month is refunded": {
+			[]told{monthly, again},
+			[]string{"t2"},
+			entitlement{"tool_monthly", "pro", true, "active", days(28), "again"},
 		},
 		"while its subscription pauses": {
 			[]told{monthly, then("paused", -3)},

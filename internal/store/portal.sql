@@ -27,6 +27,40 @@ from credit_ledger
 where (kind = 'one_time' or available_at <= now()) and (expires_at is null or expires_at > now())
 group by user_id;
 
+-- The claimed payments that give licences, and what ended each licence first: its refund, the end of its subscription, or
+-- the refund of all payments of the newest period of that subscription. Only a licence that lasts as long as its subscription
+-- has one here; newest: it is of the newest period.
+create view license_facts as
+select p.user_id, p.provider_payment_id, p.product_key, p.github_username, p.occurred_at, p.event_id,
+  case when p.lasts then p.subscription_id end as subscription_id, coalesce(period.has_it, true) as newest,
+  ended.at as ended_at, ended.event_id as ended_by
+from payment_facts p
+left join subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
+  and s.status in ('canceled', 'expired', 'unpaid', 'incomplete')
+cross join lateral (
+  -- if periods are not known, the newest payment is its own period
+  select bool_or(provider_payment_id = p.provider_payment_id) as has_it, bool_and(reversed_at is not null) as refunded,
+    max(reversed_at) as at, (array_agg(reversed_by order by reversed_at desc))[1] as event_id
+  from (
+    select provider_payment_id, reversed_at, reversed_by, rank() over (
+      order by period_end desc nulls last, case when period_end is null then occurred_at end desc,
+        case when period_end is null then provider_payment_id end collate "C" desc
+    ) as place
+    from payment_facts
+    where p.lasts and lasts and subscription_id = p.subscription_id and user_id = p.user_id and kind = 'pro'
+  ) one
+  where place = 1
+) period
+left join lateral (
+  select at, event_id
+  from (values (p.reversed_at, p.reversed_by), (s.occurred_at, s.event_id),
+    (case when period.refunded then period.at end, period.event_id)) as one (at, event_id)
+  where at is not null
+  order by at
+  limit 1
+) ended on true
+where p.user_id is not null and p.kind = 'pro';
+
 -- What a user is entitled to. A row a user and product; docs/reference.md says what counts.
 create view entitlement as
 with access as not materialized (
@@ -34,10 +68,8 @@ with access as not materialized (
     refund.at is null and s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') as counts,
     case
       when refund.at is not null then refund.at
-      when s.status in ('trialing', 'scheduled_cancel') then s.current_period_end
-      when s.status = 'canceled' then coalesce(s.current_period_end, s.canceled_at)
       when s.status = 'active' and s.current_period_end > now() is not false then s.current_period_end
-      when s.status in ('active', 'past_due') then s.grace_until
+      when s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') then s.counts_until
       else s.occurred_at
     end as until,
     coalesce(refund.event_id, s.event_id) as event_id
@@ -59,23 +91,13 @@ with access as not materialized (
   from access
   where user_id is not null and (kind is null or kind = 'subscription')
 ), licences as (
-  select p.user_id, p.product_key, p.kind,
-    ended.at is null and (a.status is null or a.counts and a.until > now() is not false) as active,
-    case when ended.at is null then 'active' else 'revoked' end as status,
-    coalesce(ended.at, a.until) as until, coalesce(ended.event_id, a.event_id, p.event_id) as event_id
-  from payment_facts p
-  left join access a on p.lasts and a.subscription_id = p.subscription_id
-  left join subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
-    and s.status in ('canceled', 'expired', 'unpaid', 'incomplete')
-  left join lateral (
-    -- what ended the licence first: its refund, or the end of its subscription
-    select at, event_id
-    from (values (p.reversed_at, p.reversed_by), (s.occurred_at, s.event_id)) as one (at, event_id)
-    where at is not null
-    order by at
-    limit 1
-  ) ended on true
-  where p.user_id is not null and p.kind = 'pro'
+  select p.user_id, p.product_key, 'pro' as kind,
+    p.ended_at is null and (a.status is null or a.counts and a.until > now() is not false) as active,
+    case when p.ended_at is null then 'active' else 'revoked' end as status,
+    coalesce(p.ended_at, a.until) as until, coalesce(p.ended_by, a.event_id, p.event_id) as event_id
+  from license_facts p
+  left join access a on a.subscription_id = p.subscription_id
+  where p.newest
 )
 select distinct on (user_id, coalesce(product_key, ''))
   user_id, coalesce(product_key, '') as product_key, kind, active, status, until, event_id as because_event_id

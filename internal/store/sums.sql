@@ -24,10 +24,6 @@ select 'a payment has granted its credits, once', grant_else from payments
 union all
 select 'a payment is reversed at most once over, and wholly where it says so', reversed_else from payments
 union all
-select 'a licence is active while a pro payment is not reversed', count(*)
+select 'a licence is active while a payment gives it', count(*)
 from pro_license l
-where (l.status = 'active') <> exists (
-  select from payment_facts p
-  left join subscription_facts s on s.subscription_id = p.subscription_id and p.lasts
-    and s.status in ('canceled', 'expired', 'unpaid', 'incomplete')
-  where p.user_id = l.user_id and p.kind = 'pro' and p.reversed_at is null and s.subscription_id is null)
+where (l.status = 'active') <> exists (select from license_facts p where p.user_id = l.user_id and p.ended_at is null)

@@ -23,7 +23,7 @@ var Payments = &Table[projections.Payment]{
 			{step: stepSubscriptions, where: "provider_payment_id in (" + unclaimedPayments + ")", by: []NameKind{OfSubscription}},
 			{step: stepLaterPayments, where: "provider_payment_id in (" + laterPayments + ")", args: laterPaymentsOf},
 			{step: stepPeriods, where: "provider_payment_id in (" + paymentsOfPeriods + ")", args: periodsOf},
-			{step: stepLicenses, where: "user_id = any($1) and kind = 'pro'", by: []NameKind{OfLicensed}},
+			{step: stepLicenses, where: "user_id = any($1) and kind = 'pro'", args: licensedUsers},
 		},
 		indexes: []indexOn{
 			primary("provider_payment_id"),
@@ -34,6 +34,7 @@ var Payments = &Table[projections.Payment]{
 			plain("subscription", "(subscription_id, occurred_at) where subscription_id is not null"),
 			plain("period", "(subscription_id, period_end) where subscription_id is not null and period_end is not null"),
 			plain("pro", "(user_id) where kind = 'pro'"),
+			inUse(plain("newest", "(stream_seq) where paid")),
 			inUse(plain("github_user", "(lower(github_username)) where github_username is not null")),
 		},
 	},
@@ -82,6 +83,13 @@ func laterPaymentsOf(l loading) [][]string {
 		subscriptions, times = append(subscriptions, subscription), append(times, since.Format(time.RFC3339Nano))
 	}
 	return [][]string{subscriptions, times}
+}
+
+func licensedUsers(l loading) [][]string {
+	for _, user := range l.Rules.Licensed(l.State, l.events) {
+		l.wanted.add(OfLicensed, user)
+	}
+	return [][]string{l.names(OfLicensed)}
 }
 
 func periodsOf(l loading) [][]string {

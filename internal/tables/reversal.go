@@ -17,6 +17,7 @@ var Reversals = &Table[projections.Reversal]{
 		indexes: []indexOn{
 			primary("event_id"),
 			plain("payment", "(provider_payment_id)"),
+			inUse(plain("id", "(reversal_id)")),
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.Reversal] {

@@ -13,6 +13,6 @@ create table subscription_facts (
   occurred_at          timestamptz,
   event_id             text,
   stream_seq           bigint not null,
-  grace_until          timestamptz,
+  counts_until         timestamptz,
   facts                bytea
 )

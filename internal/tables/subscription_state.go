@@ -27,6 +27,7 @@ var SubscriptionStates = &Table[projections.SubscriptionState]{
 		indexes: []indexOn{
 			primary("subscription_id"),
 			plain("user", "(user_id) where user_id is not null"),
+			inUse(plain("status", "(status, subscription_id) where status is not null")),
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.SubscriptionState] { return &s.Subscriptions },

@@ -105,7 +105,7 @@ func TestEveryBrokenSumIsFound(t *testing.T) {
 		{1, "a payment has granted its credits, once", "update payment_facts set user_id = 'u3' where provider_payment_id = 'p1'", "update payment_facts set user_id = 'u1' where provider_payment_id = 'p1'"},
 		{1, "a payment is reversed at most once over, and wholly where it says so", refund, noRefund},
 		{1, "a payment is reversed at most once over, and wholly where it says so", "update payment_facts set reversed_at = now() where provider_payment_id = 'p1'", "update payment_facts set reversed_at = null"},
-		{1, "a licence is active while a pro payment is not reversed", "update payment_facts set reversed_at = now() where provider_payment_id = 'p3'", "update payment_facts set reversed_at = null"},
+		{1, "a licence is active while a payment gives it", "update payment_facts set reversed_at = now() where provider_payment_id = 'p3'", "update payment_facts set reversed_at = null"},
 	} {
 		_, err := s.Pool().Exec(ctx, c.wrong)
 		require.NoError(t, err)

@@ -19,7 +19,7 @@ type Row[R any] struct{ Columns R }
 type row = Row[any]
 
 // working has the columns that are for the rules. The views payment and subscription_state do not have them.
-var working = map[string]bool{"paid": true, "known": true, "joined": true, "lasts": true, "grace_until": true, "reversed_by": true, "reversed_seq": true, "facts": true}
+var working = map[string]bool{"paid": true, "known": true, "joined": true, "lasts": true, "counts_until": true, "reversed_by": true, "reversed_seq": true, "facts": true}
 
 // MarshalJSON implements json.Marshaler.
 func (r Row[R]) MarshalJSON() ([]byte, error) {
