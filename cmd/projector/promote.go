@@ -14,6 +14,7 @@ type promoteCommand struct {
 	rulesFlags
 	Schema        string `arg:"" help:"The schema that rebuild has made, or portal_prev to go back."`
 	AcceptLogLoss bool   `name:"accept-log-loss" help:"Promote although the log lacks, or the candidate rejects, events that the live tables have."`
+	FewerProducts bool   `name:"accept-fewer-products" help:"Promote although the catalogue lacks products that the live tables sell."`
 	JSON          bool   `name:"json" help:"The result as one JSON object."`
 }
 
@@ -32,7 +33,7 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		defer s.store.LogBlocking(ctx, logger)()
 		progress := report.NewProgress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON)
-		command := promote.Command{Rebuild: s.rebuild(c.rules, progress, logger), AcceptLogLoss: c.AcceptLogLoss}
+		command := promote.Command{Rebuild: s.rebuild(c.rules, progress, logger), AcceptLogLoss: c.AcceptLogLoss, AcceptFewerProducts: c.FewerProducts}
 		return promoteAndTell(ctx, command, progress, streams, c.JSON)
 	}))
 }

@@ -22,6 +22,7 @@ type rebuildCommand struct {
 	UntilSeq *uint64   `name:"until-seq" placeholder:"N" help:"Build the tables as of that message."`
 	Until    time.Time `name:"until" placeholder:"TIME" help:"Build the tables as of that moment, by the log's clock (RFC 3339)."`
 	Promote  bool      `name:"promote" help:"Make them the live tables at the end."`
+	Fewer    bool      `name:"accept-fewer-products" help:"With --promote: although the catalogue lacks products that the live tables sell."`
 	JSON     bool      `name:"json" help:"Progress and result as one JSON object a line."`
 }
 
@@ -57,7 +58,7 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 		progress := report.NewProgress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON)
 		fold := s.rebuild(c.rules, progress, logger)
 		if c.Promote {
-			return promoteAndTell(ctx, promote.Command{Rebuild: fold, Build: true}, progress, streams, c.JSON)
+			return promoteAndTell(ctx, promote.Command{Rebuild: fold, Build: true, AcceptFewerProducts: c.Fewer}, progress, streams, c.JSON)
 		}
 		built, err := (&rebuild.Command{Rebuild: fold, UntilSeq: c.UntilSeq, Until: c.Until}).Run(ctx)
 		progress.End()

@@ -21,24 +21,24 @@ const (
 // Catalogue has the offers of all products. A nil Catalogue has none. Only claims use it.
 type Catalogue struct {
 	Version  int
-	Digest   string             // of its text
+	ID       string             // of what the rules read of it; see Summary
 	products map[string][]Offer // by product key; the latest offer first
 }
 
-// Offer is what a product grants from a certain time on. Nobody may change its Prices.
+// Offer is what a product grants from a certain time on. Nobody may change its Prices. Its JSON is what the rules read.
 type Offer struct {
-	From         time.Time // zero: always
-	Kind         Kind
-	Credits      int64 // of each ledger line, for one unit; 0: none
-	Months       int64 // ledger lines, one a month; 1 without a drip
-	ValidMonths  int64 // until the credits expire; 0: never
-	TrialCredits int64 // of a payment of 0 that begins a trial, for one unit; 0: none
+	From         time.Time `json:"from,omitzero"` // zero: always
+	Kind         Kind      `json:"kind"`
+	Credits      int64     `json:"credits,omitzero"`       // of each ledger line, for one unit; 0: none
+	Months       int64     `json:"months,omitzero"`        // ledger lines, one a month; 1 without a drip
+	ValidMonths  int64     `json:"valid_months,omitzero"`  // until the credits expire; 0: never
+	TrialCredits int64     `json:"trial_credits,omitzero"` // of a payment of 0 that begins a trial, for one unit; 0: none
 
-	LastsAsSubscription bool  // a licence ends with its subscription; otherwise it is for ever
-	GraceDays           int64 // days for which access goes on after a payment failed
+	LastsAsSubscription bool  `json:"lasts_as_subscription,omitzero"` // a licence ends with its subscription
+	GraceDays           int64 `json:"grace_days,omitzero"`            // access goes on after a payment failed
 
-	Name   string  // for people; empty: none
-	Prices []Price // for people; no rule reads them
+	Name   string  `json:"-"` // for people; empty: none
+	Prices []Price `json:"-"` // for people; no rule reads them
 }
 
 // Price is what one unit costs.

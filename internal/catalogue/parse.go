@@ -2,8 +2,6 @@ package catalogue
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +24,7 @@ func Parse(text []byte) (*Catalogue, error) {
 	if err := decoder.Decode(&written); err != nil && !errors.Is(err, io.EOF) {
 		return nil, unreadable(err)
 	}
-	sum := sha256.Sum256(text)
-	c := &Catalogue{Version: int(written.Version), Digest: hex.EncodeToString(sum[:8]), products: map[string][]Offer{}}
+	c := &Catalogue{Version: int(written.Version), products: map[string][]Offer{}}
 	var faults []error
 	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) || emptyDocument.Match(text) {
 		faults = append(faults, errors.New("something follows the line ---, which ends the catalogue"))
@@ -62,6 +59,7 @@ func Parse(text []byte) (*Catalogue, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
+	c.ID = c.Summary().ID()
 	return c, nil
 }
 

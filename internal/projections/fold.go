@@ -52,6 +52,9 @@ func (e *PanicError) Error() string { return fmt.Sprintf("the rules panicked: %v
 // has seen the event id, Fold only records a duplicate. A quarantined event is one whose rows the
 // database has refused before. It is rejected; only its id, sequence and times are recorded.
 func (r Rules) Fold(s *State, e events.Event) {
+	if !s.Quarantined[e.Seq] {
+		r.noteUnlisted(s, &e)
+	}
 	if s.Events.Has(e.ID) {
 		s.Duplicates = append(s.Duplicates, DuplicateEvent{StreamSeq: int64(e.Seq), EventID: e.ID})
 		return

@@ -20,14 +20,28 @@ type Rules struct {
 
 // FoldID identifies these rules. Rows that were made under another id may differ.
 func (r Rules) FoldID() string {
-	id := "rules " + RulesVersion + ", mode " + string(r.Mode)
-	if r.Catalogue != nil {
-		id += fmt.Sprintf(", catalogue %d %s", r.Catalogue.Version, r.Catalogue.Digest)
+	if r.Catalogue == nil {
+		return r.foldID("")
 	}
+	return r.foldID(", catalogue " + r.Catalogue.ID)
+}
+
+func (r Rules) foldID(sold string) string {
+	id := "rules " + RulesVersion + ", mode " + string(r.Mode) + sold
 	if len(r.Extras) > 0 {
 		id += ", with " + strings.Join(r.Extras, " ")
 	}
 	return id
+}
+
+// Extends reports whether these rules differ from those of a fold id with that catalogue only in products that they
+// add. Tables of that fold id are also tables of these rules if no event has named one of the added products: see
+// UnlistedProduct.
+func (r Rules) Extends(foldID string, sold catalogue.Summary) (added []string, extends bool) {
+	if r.Catalogue == nil || r.foldID(", catalogue "+sold.ID()) != foldID {
+		return nil, false
+	}
+	return r.Catalogue.Summary().Extends(sold)
 }
 
 // Mode says which of the provider's modes are accepted. Reversals are accepted in any mode: only

@@ -30,6 +30,7 @@ type State struct {
 	Subscriptions Table[string, SubscriptionState]
 	Current       Table[string, Subscription]
 	Licenses      Table[string, ProLicense]
+	Unlisted      Unlisted
 	Revenue       revenueDays // an extra
 
 	// Quarantined has the sequences of the quarantined events, whose rows the database has refused.
@@ -55,6 +56,7 @@ type State struct {
 // NewState returns a state of empty tables.
 func NewState() *State {
 	return &State{
+		Unlisted:      Unlisted{},
 		Quarantined:   map[uint64]bool{},
 		byTransaction: map[string]string{},
 		byOrder:       map[string]string{},
@@ -67,7 +69,7 @@ func NewState() *State {
 	}
 }
 
-// Reset empties the tables for the next events. The quarantined sequences and the sums of the
+// Reset empties the tables for the next events. The quarantined sequences, the unlisted products and the sums of the
 // extras stay. Lists that were returned before remain valid.
 func (s *State) Reset() {
 	s.Events.clear()
@@ -96,6 +98,7 @@ func (s *State) Reset() {
 func (s *State) Settle() {
 	s.Events.added = nil
 	s.Duplicates = nil
+	clear(s.Unlisted)
 	s.Payments.settle()
 	s.Ledger.added = nil
 	s.Reversals.settle()

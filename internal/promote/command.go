@@ -3,6 +3,8 @@ package promote
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/rebuild"
@@ -14,6 +16,8 @@ type Command struct {
 	rebuild.Rebuild
 	Build         bool // prepares the tables and folds the log into them first
 	AcceptLogLoss bool // promotes even if the log lacks events of the live tables
+
+	AcceptFewerProducts bool // promotes even if the catalogue of the live tables sells more
 }
 
 // Run returns the promotion that made the tables live. before reports whether an earlier command
@@ -57,6 +61,9 @@ func (c *Command) done(ctx context.Context, info eventlog.Info) (bool, error) {
 }
 
 func (c *Command) promote(ctx context.Context, info eventlog.Info) error {
+	if err := c.checkProducts(ctx); err != nil {
+		return err
+	}
 	live, err := c.Store.OpenSchema(ctx, store.LiveSchema)
 	if err != nil {
 		return err
@@ -75,4 +82,27 @@ func (c *Command) promote(ctx context.Context, info eventlog.Info) error {
 		}
 	}
 	return p.Run(ctx)
+}
+
+// checkProducts refuses rules that sell less than the live tables: the file may be an old one. Going back is no mistake.
+func (c *Command) checkProducts(ctx context.Context) error {
+	if c.AcceptFewerProducts || c.Store.Schema() == store.PreviousSchema {
+		return nil
+	}
+	sold, err := store.LiveCatalogue(ctx, c.Store.Pool())
+	if err != nil || sold == nil {
+		return err
+	}
+	var removed []string
+	for product := range sold.Products {
+		if !c.Rules.Catalogue.Sells(product) {
+			removed = append(removed, product)
+		}
+	}
+	if len(removed) == 0 {
+		return nil
+	}
+	slices.Sort(removed)
+	return fmt.Errorf("%w: the catalogue of the live tables sells %s, and that of this command does not: projectors that sell it would stop; "+
+		"take their CATALOGUE_FILE, or accept it with --accept-fewer-products", ErrNotPromoted, strings.Join(removed, ", "))
 }

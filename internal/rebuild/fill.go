@@ -29,7 +29,7 @@ func (r *Rebuild) fill(ctx context.Context, t *target, begin, until uint64) erro
 	f := newFolding(r.Rules, quarantined, newConnected(in.shared, in.events.buckets, memory/2), done.add)
 	defer f.connected.events.close()
 	advance := store.Advance{LogID: t.logID, From: t.positions, To: in.last, Digest: in.digest}
-	err = t.fill(ctx, advance, f.extras, func(ctx context.Context, write func(context.Context, [][]byte) error) error {
+	err = t.fill(ctx, advance, f.ofManyCustomers, func(ctx context.Context, write func(context.Context, [][]byte) error) error {
 		return f.all(ctx, in, memory/2, write)
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package rebuild
 
 import (
 	"context"
+	"maps"
 	"runtime"
 
 	"github.com/payfold/payfold/internal/projections"
@@ -32,10 +33,14 @@ func newFolding(rules projections.Rules, quarantined map[uint64]bool, connected 
 	return f
 }
 
-// extras returns the rows of the extras when everything is folded.
-func (f *folding) extras() (all []tables.Change) {
-	for _, change := range tables.Changes(f.workers[0].state) {
-		if change.Table().About().Extra {
+// ofManyCustomers returns the rows of the tables that the other rows leave out, when everything is folded.
+func (f *folding) ofManyCustomers() (all []tables.Change) {
+	whole := f.workers[0].state
+	for _, w := range f.workers[1:] {
+		maps.Copy(whole.Unlisted, w.state.Unlisted)
+	}
+	for _, change := range tables.Changes(whole) {
+		if change.Table().About().OfManyCustomers() {
 			all = append(all, change)
 		}
 	}
@@ -103,8 +108,12 @@ func (f *folding) newWorker() *worker {
 }
 
 func (w *worker) renew() {
-	w.state = projections.NewState()
-	w.state.Quarantined = w.quarantined
+	state := projections.NewState()
+	state.Quarantined = w.quarantined
+	if w.state != nil {
+		state.Unlisted = w.state.Unlisted
+	}
+	w.state = state
 }
 
 // leave returns the events of a bucket without those that are connected with other buckets.
@@ -121,15 +130,15 @@ func (w *worker) leave(records []string) (stay []string, err error) {
 // largeBucket is how many events make a state whose maps are not used again: emptying them would take too long.
 const largeBucket = 20 * bucketEvents
 
-// fold folds events into empty tables and returns the rows. The sums of extras stay in the state. The error may be a
-// store.RefusedError.
+// fold folds events into empty tables and returns the rows. Those of many customers stay in the state. The error may
+// be a store.RefusedError.
 func (w *worker) fold(records []string) ([][]byte, error) {
 	if err := w.rules.FoldAll(w.state, w.reader.all(records)); err != nil {
 		return nil, store.AsRefused(err)
 	}
 	rows := make([][]byte, len(tables.All))
 	for i, change := range tables.Changes(w.state) {
-		if !change.Table().About().Extra {
+		if !change.Table().About().OfManyCustomers() {
 			rows[i] = change.AppendInserted(make([]byte, 0, w.sizes[i]+w.sizes[i]/4))
 			w.sizes[i] = len(rows[i])
 		}

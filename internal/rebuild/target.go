@@ -76,10 +76,11 @@ func (t *target) empty() bool {
 	return true
 }
 
-// fill writes what fold passes to its argument into the empty tables, and moves the checkpoints. The last transaction holds and moves the checkpoints. If only the others commit, the tables still
-// count as empty. The error may be store.ErrFenced or a store.RefusedError.
+// fill writes what fold passes to its argument, and then the rows of many customers, into the empty tables. The last
+// transaction holds and moves the checkpoints. If only the others commit, the tables still count as empty. The error
+// may be store.ErrFenced or a store.RefusedError.
 func (t *target) fill(
-	ctx context.Context, advance store.Advance, extras func() []tables.Change,
+	ctx context.Context, advance store.Advance, ofManyCustomers func() []tables.Change,
 	fold func(context.Context, func(context.Context, [][]byte) error) error,
 ) (err error) {
 	writers, err := newWriters(ctx, t.connections)
@@ -106,7 +107,7 @@ func (t *target) fill(
 	if err := writeAll(ctx, writers, fold); err != nil {
 		return err
 	}
-	for _, change := range extras() {
+	for _, change := range ofManyCustomers() {
 		if rows := change.AppendInserted(nil); len(rows) > 0 {
 			if err := tables.CopyIn(ctx, main, change.Table(), false, rows); err != nil {
 				return store.AsRefused(err)

@@ -279,6 +279,12 @@ comment on column duplicate_event.stream_seq is
 comment on column duplicate_event.event_id is
   'the event';
 
+comment on table unlisted_product is
+  'unlisted_product: products that the catalogue lacks';
+comment on column unlisted_product.product is
+  'key: an id or a key that an event has named, and under which the catalogue sells nothing. If it sells the '
+  'product under another id of the event, such as that of the price, nothing is missing';
+
 comment on table checkpoint is
   'checkpoint: how far the tables go';
 comment on column checkpoint.partition is

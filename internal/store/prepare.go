@@ -29,23 +29,26 @@ var ErrPartOfADatabase = errors.New("schemas portal, payfold and wallet belong t
 
 // Prepare brings schema payfold to this build's version, and creates the tables of the store's
 // schema if there are none. For existing live tables it creates the missing keys and indexes
-// that a batch needs. It returns an error for tables that were folded from another log, under other
-// rules or up to another message; for the live schema that is ErrOtherLog or ErrFoldID.
+// that a batch needs. Live tables also become those of rules that only add products which no event has named. Prepare
+// returns an error for tables that were folded from another log, under other rules or up to another message; for the
+// live schema that is ErrOtherLog or ErrFoldID.
 func (s *Store) Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error {
-	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID()}, partitions, rules.Extras)
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID()}, partitions, rules)
 }
 
 // PrepareAsOf is Prepare for tables that end at message until and do not follow the log.
 func (s *Store) PrepareAsOf(ctx context.Context, logID string, partitions int, rules projections.Rules, until uint64) error {
 	seq := int64(until)
-	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID(), UntilSeq: &seq}, partitions, rules.Extras)
+	return s.prepare(ctx, Schema{LogID: logID, FoldID: rules.FoldID(), UntilSeq: &seq}, partitions, rules)
 }
 
-func (s *Store) prepare(ctx context.Context, want Schema, partitions int, extras []string) error {
-	return s.migrateThen(ctx, func(tx pgx.Tx) error { return s.ensureTables(ctx, tx, want, partitions, extras) })
+func (s *Store) prepare(ctx context.Context, want Schema, partitions int, rules projections.Rules) error {
+	return s.migrateThen(ctx, func(tx pgx.Tx) error { return s.ensureTables(ctx, tx, want, partitions, rules) })
 }
 
-func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
+func (s *Store) ensureTables(
+	ctx context.Context, tx pgx.Tx, want Schema, partitions int, rules projections.Rules,
+) error {
 	if _, err := tx.Exec(ctx, "select $1::text", anyScript); err != nil {
 		return fmt.Errorf("send a text of any script, for which the database must have the encoding UTF8: %w", err)
 	}
@@ -59,7 +62,7 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 		Scan(&have.FoldID, &have.LogID, &have.UntilSeq)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return s.createTables(ctx, tx, want, partitions, extras)
+		return s.createTables(ctx, tx, want, partitions, rules)
 	case err != nil:
 		return fmt.Errorf("read the schema's state: %w", err)
 	case s.schema != LiveSchema && have.LogID != want.LogID:
@@ -67,8 +70,12 @@ func (s *Store) ensureTables(ctx context.Context, tx pgx.Tx, want Schema, partit
 			s.schema, have.LogID, want.LogID, s.schema)
 	case have.LogID != want.LogID:
 		return fmt.Errorf("%w (schema %s has log_id %s, the stream has %s)", ErrOtherLog, s.schema, have.LogID, want.LogID)
-	case have.FoldID != want.FoldID:
+	case have.FoldID != want.FoldID && s.schema != LiveSchema:
 		return otherRulesError(s.schema, have.FoldID, want.FoldID)
+	case have.FoldID != want.FoldID:
+		if err := s.extendCatalogue(ctx, tx, rules); err != nil {
+			return err
+		}
 	case !equalSeq(have.UntilSeq, want.UntilSeq):
 		return fmt.Errorf("schema %s was begun for another end of the log; use another --schema, or remove it: projector drop %s", s.schema, s.schema)
 	case s.schema != LiveSchema:
@@ -83,19 +90,21 @@ func equalSeq(a, b *int64) bool { return a == nil && b == nil || a != nil && b !
 // refuse their events.
 const anyScript = "é名😀"
 
-func (s *Store) createTables(ctx context.Context, tx pgx.Tx, want Schema, partitions int, extras []string) error {
+func (s *Store) createTables(
+	ctx context.Context, tx pgx.Tx, want Schema, partitions int, rules projections.Rules,
+) error {
 	if err := s.checkEmpty(ctx, tx); err != nil {
 		return err
 	}
-	if err := MakeTables(ctx, tx, s.schema, extras); err != nil {
+	if err := MakeTables(ctx, tx, s.schema, rules.Extras); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, "insert into checkpoint (partition, position, log_id) select p, 0, $2 from generate_series(0, $1::int - 1) p", partitions, want.LogID)
 	if err != nil {
 		return fmt.Errorf("create the checkpoints of schema %s: %w", s.schema, err)
 	}
-	_, err = tx.Exec(ctx, "insert into payfold.schema_state (schema_name, fold_id, log_id, partitions, until_seq) values ($1, $2, $3, $4, $5)",
-		s.schema, want.FoldID, want.LogID, partitions, want.UntilSeq)
+	_, err = tx.Exec(ctx, `insert into payfold.schema_state
+		(schema_name, fold_id, log_id, partitions, until_seq, catalogue) values ($1, $2, $3, $4, $5, $6)`, s.schema, want.FoldID, want.LogID, partitions, want.UntilSeq, summaryOf(rules))
 	if err != nil {
 		return fmt.Errorf("note schema %s: %w", s.schema, err)
 	}

@@ -11,6 +11,7 @@ import (
 // user also writes the user's row of subscription.
 var All = []AnyTable{
 	ProcessedEvents, DuplicateEvents, CurrentSubscriptions, Credits, Licenses, SubscriptionStates, Payments, Reversals, LedgerLines,
+	UnlistedProducts,
 	RevenueByDay,
 }
 

@@ -18,14 +18,17 @@ func unnest(columns []Column) string {
 }
 
 // insert queues one statement for all rows. A row that exists already fails the
-// transaction: another projector has inserted it since the batch was loaded.
+// transaction: another projector has inserted it since the batch was loaded. In a shared table it stays.
 func (t *Table[R]) insert(batch *pgx.Batch, rows []R) {
 	if len(rows) == 0 {
 		return
 	}
-	columns := t.Columns()
-	batch.Queue(fmt.Sprintf("insert into %s (%s) select * from %s",
-		t.Name, ColumnNames(columns), unnest(columns)), arrays(columns, rows)...)
+	columns, existing := t.Columns(), ""
+	if t.Shared {
+		existing = " on conflict do nothing"
+	}
+	batch.Queue(fmt.Sprintf("insert into %s (%s) select * from %s%s",
+		t.Name, ColumnNames(columns), unnest(columns), existing), arrays(columns, rows)...)
 }
 
 // remove queues one statement that deletes all rows, found by their keys.

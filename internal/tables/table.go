@@ -35,8 +35,12 @@ type Definition struct {
 	Key        NameKind  // what the first column of the key names
 	InsertOnly bool      // rows never change
 	Extra      bool      // only a rebuild with --with has the table
+	Shared     bool      // events of any customers give the same row, whose columns are all of the key
 	lookups    []lookup  // of a batch of events, in this order
 }
+
+// OfManyCustomers reports whether the events of several customers make one row.
+func (d *Definition) OfManyCustomers() bool { return d.Extra || d.Shared }
 
 // stateRows are the rows that a state has of one table; see projections.Table.
 type stateRows[R any] interface {

@@ -168,7 +168,7 @@ func (c *customers) remove(batch *pgx.Batch, schema string, records *int64, outO
 		tables.OfEvent: c.named(tables.OfEvent), tables.OfPayment: c.named(tables.OfPayment), tables.OfSubscription: subscriptions, tables.OfUser: c.named(tables.OfUser), tables.OfMessage: seqs,
 	}
 	for _, t := range tables.All {
-		if t.About().Extra {
+		if t.About().Extra || t.About().Shared { // the same events give a shared row again
 			continue
 		}
 		removal := batch.Queue(fmt.Sprintf("delete from %s where %s = any($1)", t.About().Name, t.Columns()[0].Name), keys[t.About().Key])

@@ -147,6 +147,7 @@ const ShopSecret = "whsec_0123456789abcdef"
 
 var derivedTables = []string{
 	"subscription", "subscription_facts", "credits", "credit_ledger", "pro_license", "payment_facts", "reversal", "processed_event", "duplicate_event",
+	"unlisted_product",
 }
 
 // Rebuild returns a rebuild of a schema from the log. In tables that have rows, its transactions have up to batch
@@ -207,7 +208,7 @@ func (w *World) ApplyOdd(ctx context.Context, t *testing.T, into *store.Store, a
 	require.NoError(t, err)
 }
 
-// Faults returns how often a projector had to start again.
+// Faults returns how often the work of a projector was interrupted.
 func Faults(t *testing.T, registry *prometheus.Registry) float64 {
 	t.Helper()
 	families, err := registry.Gather()

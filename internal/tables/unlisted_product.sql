@@ -1,0 +1,3 @@
+create table unlisted_product (
+  product text not null
+)
