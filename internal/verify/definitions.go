@@ -135,11 +135,13 @@ func walletDifferences(ctx context.Context, tx pgx.Tx) (out []DefinitionDifferen
 }
 
 // definitions returns the definition of every object of a schema, and the wrong rights. Of indexes that are not unique
-// it has those of these names. search_path is that schema until the transaction ends.
+// it has those of these names. search_path is that schema until the transaction ends, and names are quoted only where
+// they must be, as the names in madeLater. A parallel worker does not see what the transaction has created.
 func definitions(
 	ctx context.Context, tx pgx.Tx, schema string, indexes []string,
 ) (map[string]string, []DefinitionDifference, error) {
-	if _, err := tx.Exec(ctx, "set local search_path = "+store.Quoted(schema)); err != nil {
+	const settings = "set local quote_all_identifiers = off; set local max_parallel_workers_per_gather = 0; set local search_path = "
+	if _, err := tx.Exec(ctx, settings+store.Quoted(schema)); err != nil {
 		return nil, nil, err
 	}
 	rows, _ := tx.Query(ctx, describeSQL, schema, indexes) // ForEachRow returns its error

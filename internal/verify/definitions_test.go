@@ -167,6 +167,28 @@ func TestTablesOfThisBuildHaveNoDifferentDefinitions(t *testing.T) {
 	require.Len(t, definitionsOf(ctx, t, next), 6, "an index, a check, the dropped column, and the columns after it, whose places have changed")
 }
 
+// Settings of the database change how Postgres prints definitions, and who reads them.
+func TestSettingsOfTheDatabaseChangeNoDefinition(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	for _, setting := range []string{
+		"quote_all_identifiers = on", "parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0",
+	} {
+		_, err := s.Pool().Exec(ctx, "do $$ begin execute format('alter database %I set "+setting+"', current_database()); end $$")
+		require.NoError(t, err)
+	}
+	s.Pool().Reset()
+	candidate, err := s.OpenSchema(ctx, "portal_next")
+	require.NoError(t, err)
+	defer candidate.Close()
+	require.NoError(t, candidate.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
+	require.Empty(t, definitionsOf(ctx, t, s))
+	require.Empty(t, definitionsOf(ctx, t, candidate), "keys and indexes come later")
+	_, err = s.Pool().Exec(ctx, "drop view credit_balance")
+	require.NoError(t, err)
+	require.Equal(t, "column credit_balance.balance", definitionsOf(ctx, t, s)[0].Object, "the names are as without the settings")
+}
+
 // No promotion adds a key to tables as of a message.
 func TestAKeyThatTablesAsOfAMessageLackIsNamed(t *testing.T) {
 	t.Parallel()
