@@ -86,7 +86,7 @@ func (c *giveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	e, what := &c.event, ""
 	switch {
 	case e.Type == ownevents.Gift:
-		what = page.Count(e.Credits, "credit") + " that never expire"
+		what = page.Clause(e.Credits, "credit", "that never expires", "that never expire")
 		if !e.ExpiresAt.IsZero() {
 			what = fmt.Sprintf("%s until %s", page.Count(e.Credits, "credit"), page.Time(e.ExpiresAt))
 		}

@@ -20,15 +20,12 @@ func paymentText(p *page.Page, payment projections.Payment) {
 		"fully reversed", at(payment.ReversedAt), "GitHub user", page.Name(payment.GitHubUsername))
 }
 
-// money formats an amount in the currency's minor unit, as the provider sends it.
+// money formats an amount; nil is a dash.
 func money(amount *int64, currency string) string {
 	if amount == nil {
 		return "-"
 	}
-	if currency != "" {
-		currency = page.Name(currency)
-	}
-	return page.Money(*amount, currency) + " (minor unit)"
+	return page.Money(*amount, currency)
 }
 
 // ledgerText lists lines, each with the sum of all lines up to it.

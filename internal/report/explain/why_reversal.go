@@ -11,7 +11,7 @@ import (
 // reversed explains a refund or chargeback that counts, or has counted.
 func (y story) reversed() string {
 	r, p := y.rows.Reversals[y.event.EventID], y.payment
-	text := reversalWord(r) + amountWords(r)
+	text := reversalWord(r) + amountWords(r, p.Currency)
 	if r.Status != string(events.Succeeded) {
 		text = fmt.Sprintf("%s is reported as %s now, so what it had taken back is given back.", reversalWord(r), page.Name(r.Status))
 		if n := y.rows.Corrected[r.EventID].GivenBack; n > 0 {
@@ -70,21 +70,21 @@ func reversalWord(r projections.Reversal) string {
 	return "The refund"
 }
 
-func amountWords(r projections.Reversal) string {
+func amountWords(r projections.Reversal, currency string) string {
 	switch {
 	case r.Credits != nil:
 		return fmt.Sprintf(" takes back %s, and no money.", page.Count(*r.Credits, "credit"))
 	case r.Amount == nil && r.Total == nil:
 		return " is of the whole payment."
 	case r.Total != nil:
-		return fmt.Sprintf(" says that the total taken back is %d%s.", *r.Total, ofPaid(r.Paid))
+		return fmt.Sprintf(" says that the total taken back is %s%s.", page.Money(*r.Total, currency), ofPaid(r.Paid, currency))
 	}
-	return fmt.Sprintf(" takes back %d%s.", *r.Amount, ofPaid(r.Paid))
+	return fmt.Sprintf(" takes back %s%s.", page.Money(*r.Amount, currency), ofPaid(r.Paid, currency))
 }
 
-func ofPaid(paid *int64) string {
+func ofPaid(paid *int64, currency string) string {
 	if paid == nil {
 		return ""
 	}
-	return fmt.Sprintf(" of %d paid", *paid)
+	return fmt.Sprintf(" of %s paid", page.Money(*paid, currency))
 }

@@ -23,7 +23,7 @@ func TestWhatAReversalDid(t *testing.T) {
 			bare,
 			logOf{paid, refund("e2", "t1", events.Reversal{Amount: number(250)})},
 			"e2", "applied",
-			"The refund takes back 250. It took back 5 credits.",
+			"The refund takes back EUR 2.50. It took back 5 credits.",
 		},
 		"a refund of all": {
 			bare,
@@ -35,7 +35,7 @@ func TestWhatAReversalDid(t *testing.T) {
 			bare,
 			logOf{paid, refund("e2", "t1", events.Reversal{Amount: number(1)})},
 			"e2", "applied",
-			"The refund takes back 1. It took back no credits: there were none, they had been taken back already, or its share is less than one credit.",
+			"The refund takes back EUR 0.01. It took back no credits: there were none, they had been taken back already, or its share is less than one credit.",
 		},
 		"a refund after a refund of all": {
 			bare,
@@ -47,7 +47,7 @@ func TestWhatAReversalDid(t *testing.T) {
 			bare,
 			logOf{paid, refund("e2", "t1", events.Reversal{Cause: events.Chargeback, Total: number(500), Paid: number(1000)})},
 			"e2", "applied",
-			"The chargeback says that the total taken back is 500 of 1000 paid. It took back 10 credits.",
+			"The chargeback says that the total taken back is EUR 5.00 of EUR 10.00 paid. It took back 10 credits.",
 		},
 		"a refund before the payment": {
 			bare,
@@ -83,7 +83,7 @@ func TestWhatAReversalDid(t *testing.T) {
 			bare,
 			logOf{with(key, func(e *event) { e.Amount = number(1000) }), refund("e2", "t1", events.Reversal{Amount: number(100)})},
 			"e2", "applied",
-			"The refund takes back 100. The licence stays, because a part of the payment is kept.",
+			"The refund takes back 100 minor units (unknown currency). The licence stays, because a part of the payment is kept.",
 		},
 		"a licence that was refunded before": {
 			bare,
@@ -119,7 +119,7 @@ func TestWhatAReversalDid(t *testing.T) {
 				refund("e3", "t1", events.Reversal{ID: "r1", Status: events.Failed, Amount: number(500)}),
 			},
 			"e2", "applied",
-			"The refund takes back 500. It took back 10 credits. Of what reversals of the payment took back, corrections gave back 10 credits. By the provider's time e3 (2026-01-02 10:03:00Z) is newer, and says failed: so it takes nothing back now.",
+			"The refund takes back EUR 5.00. It took back 10 credits. Of what reversals of the payment took back, corrections gave back 10 credits. By the provider's time e3 (2026-01-02 10:03:00Z) is newer, and says failed: so it takes nothing back now.",
 		},
 		"the refund of a licence that failed later": {
 			bare,

@@ -31,10 +31,19 @@ func Seconds(seconds float64) string {
 	return time.Duration(max(seconds, 0) * float64(time.Second)).Round(100 * time.Millisecond).String()
 }
 
-// Money formats an amount in the currency's minor unit, as the provider sends it. The currency may be
-// empty.
-func Money(amount int64, currency string) string {
-	return strings.TrimSpace(strconv.FormatInt(amount, 10) + " " + Clean(currency))
+// Duration is a time in the largest unit that is at least 1.
+func Duration(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
 // Count is a number of things, such as "1 event" and "2 events".
