@@ -34,6 +34,7 @@ type grammar struct {
 	Quarantine  quarantineCommand  `cmd:"" help:"List the events that the database refused, or try one again."`
 	Schemas     schemasCommand     `cmd:"" help:"List the schemas with derived tables."`
 	Drop        dropCommand        `cmd:"" help:"Drop a schema that is not live."`
+	Catalogue   catalogueCommand   `cmd:"" help:"Check a catalogue before it is used."`
 	Adopt       adoptCommand       `cmd:"" name:"adopt-log" help:"Continue the tables with a log that replaces a lost one."`
 
 	Invitations invitationsCommand `cmd:"" help:"List the invitations to the repository, or retry those that failed."`

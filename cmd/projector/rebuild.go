@@ -12,6 +12,7 @@ import (
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/verify"
 )
 
 type rebuildCommand struct {
@@ -23,6 +24,8 @@ type rebuildCommand struct {
 	Until    time.Time `name:"until" placeholder:"TIME" help:"Build the tables as of that moment, by the log's clock (RFC 3339)."`
 	Promote  bool      `name:"promote" help:"Make them the live tables at the end."`
 	Fewer    bool      `name:"accept-fewer-products" help:"With --promote: although the catalogue lacks products that the live tables sell."`
+	DryRun   bool      `name:"dry-run" help:"Change nothing: say by user what a rebuild would change."`
+	Limit    int       `name:"limit" placeholder:"N" default:"50" help:"Of a dry run, maximum of users to list."`
 	JSON     bool      `name:"json" help:"Progress and result as one JSON object a line."`
 }
 
@@ -41,14 +44,23 @@ func (c *rebuildCommand) Check(faults *cli.Faults) {
 	if c.Promote && (c.UntilSeq != nil || !c.Until.IsZero()) {
 		faults.Addf("--promote: tables as of the past cannot be live")
 	}
+	if c.DryRun && (c.Promote || c.UntilSeq != nil || !c.Until.IsZero() || len(c.With) > 0) {
+		faults.Addf("--dry-run compares with the live tables: leave out --promote, --until-seq, --until and --with")
+	}
+	if c.Limit < 1 {
+		faults.Addf("--limit is %d, must be at least 1", c.Limit)
+	}
 	if len(c.With) > 0 && c.Promote {
 		faults.Addf("--promote: projectors do not update %s, so these tables cannot be live", strings.Join(c.With, ", "))
 	}
 }
 
-// Run builds the tables, and promotes them if that was asked for.
+// Run builds the tables, and promotes them if that was asked for. A dry run ends with 3 if something would change.
 func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
+	if c.DryRun {
+		return c.preview(ctx, streams, logger)
+	}
 	if err := c.expectLog(ctx, logger); err != nil {
 		return err
 	}
@@ -67,6 +79,32 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 		}
 		return report.Built(streams.Out, built, c.With, c.JSON)
 	}))
+}
+
+// preview says what a rebuild would change.
+func (c *rebuildCommand) preview(ctx context.Context, streams cli.Streams, logger *slog.Logger) error {
+	return c.withSchema(ctx, store.LiveSchema, logger, func(ctx context.Context, s sources) error {
+		inBackground()
+		progress := report.NewProgress(streams.Out, streams.Err, "fold beside the live tables", c.JSON)
+		preview := verify.Preview{
+			Log: s.log, Tables: s.store, Rules: c.rules, Logger: logger, Progress: progress.At, Limit: c.Limit,
+		}
+		if c.JSON {
+			preview.Limit = 0
+		}
+		found, err := preview.Run(ctx)
+		progress.End()
+		if err != nil {
+			return err
+		}
+		if err := report.Previewed(streams.Out, found, c.Limit, c.JSON); err != nil {
+			return err
+		}
+		if !found.Nothing() {
+			return cli.Status(cli.ExitNo)
+		}
+		return nil
+	})
 }
 
 // rebuild folds the log into the tables of the store's schema.

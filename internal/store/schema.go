@@ -151,6 +151,15 @@ func (s *Store) DropLocked(ctx context.Context) error {
 	})
 }
 
+// DropAtEnd is DropLocked at the end of a command. If ctx has ended, it has CleanUpTimeout to do so; what is left then, or
+// by a killed process, is dropped by the next command that uses the schema.
+func (s *Store) DropAtEnd(ctx context.Context) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(CleanUpTimeout, cancel) })()
+	_ = s.DropLocked(work)
+}
+
 // DropSchema drops a schema with everything in it. A schema that payfold has not made stays.
 func DropSchema(ctx context.Context, tx pgx.Tx, name string) error {
 	deleted, err := tx.Exec(ctx, "delete from payfold.schema_state where schema_name = $1", name)

@@ -53,10 +53,13 @@ func freezeIn(ctx context.Context, s *store.Store, tx pgx.Tx) (*snapshot, error)
 }
 
 // Close ends the snapshot.
-func (s *snapshot) Close() {
+func (s *snapshot) Close() { endRead(s.tx) }
+
+// endRead ends a transaction that only reads.
+func endRead(tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.Background(), store.CleanUpTimeout)
 	defer cancel()
-	_ = s.tx.Rollback(ctx)
+	_ = tx.Rollback(ctx)
 }
 
 // Sums counts the rows that break the rules within the tables, and with the live ones those within the wallet; see

@@ -1,13 +1,10 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,8 +32,6 @@ type Verify struct {
 	Fault      func(Fault)
 	Difference func(Difference)
 	Definition func(DefinitionDifference)
-
-	scratch *store.Store // where the log is folded
 }
 
 // Verdict counts what Verify has found.
@@ -65,103 +60,39 @@ func (v Verdict) Holds() bool {
 // the tables, so that the snapshot is short. One command at a time may verify a database,
 // because Run creates and drops the schema that it folds into.
 func (v *Verify) Run(ctx context.Context) (Verdict, error) {
-	scratch, err := v.Tables.OpenSchema(ctx, store.VerifySchema)
-	if err != nil {
-		return Verdict{}, err
-	}
-	defer scratch.Close()
-	unlock, err := scratch.LockSchema(ctx)
-	if err != nil {
-		return Verdict{}, err
-	}
-	defer unlock()
-	v.scratch = scratch
-	return v.verify(ctx)
-}
-
-func (v *Verify) verify(ctx context.Context) (Verdict, error) {
-	info, positions, err := v.checkLog(ctx)
-	if err != nil {
-		return Verdict{}, err
-	}
-	if err := v.scratch.DropLocked(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
-		return Verdict{}, err
-	}
-	defer v.dropScratch(ctx)
-	if err := v.scratch.Prepare(ctx, info.LogID, info.Partitions, v.Rules); err != nil {
-		return Verdict{}, err
-	}
 	verdict := Verdict{Strict: v.Strict}
 	work, ctx := errgroup.WithContext(ctx)
-	work.Go(func() error { return v.compare(ctx, info, positions, &verdict, work) })
-	err = work.Wait()
+	work.Go(func() error { return v.compare(ctx, &verdict, work) })
+	err := work.Wait()
 	return verdict, err
-}
-
-// dropScratch drops the folded tables. If ctx has ended, it has CleanUpTimeout to do so.
-func (v *Verify) dropScratch(ctx context.Context) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(store.CleanUpTimeout, cancel) })()
-	_ = v.scratch.DropLocked(work)
 }
 
 // compare folds the log and compares the tables with the fold. A goroutine of work checks the sums
 // concurrently, because one query uses only one core.
-func (v *Verify) compare(ctx context.Context, info eventlog.Info, positions identity.Positions, verdict *Verdict, work *errgroup.Group) error {
-	var frozen *snapshot
-	defer func() {
-		if frozen != nil {
-			frozen.Close()
+func (v *Verify) compare(ctx context.Context, verdict *Verdict, work *errgroup.Group) error {
+	audit := &audit{secrets: v.Secrets, strict: v.Strict, found: v.Fault}
+	b := &beside{log: v.Log, tables: v.Tables, rules: v.Rules, logger: v.Logger, progress: v.Progress, look: audit.inspect}
+	b.opened = func(info eventlog.Info) { audit.partitions = info.Partitions }
+	b.frozen = func(ctx context.Context, frozen *snapshot) error {
+		if frozen.schema.FoldID != v.Rules.FoldID() {
+			return store.CommandRulesError(frozen.schema.Name, frozen.schema.FoldID, v.Rules.FoldID())
 		}
-	}()
-	audit := &audit{secrets: v.Secrets, partitions: info.Partitions, strict: v.Strict, found: v.Fault}
-	fold := rebuild.Rebuild{Log: v.Log, Store: v.scratch, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect, Scratch: true}
-	fold.More = func(ctx context.Context) (_ identity.Positions, err error) {
-		if frozen, err = v.freeze(ctx); err != nil {
-			return nil, err
+		return v.sum(ctx, frozen, verdict, work)
+	}
+	return b.run(ctx, func(frozen *snapshot, first uint64, upTo identity.Positions) error {
+		verdict.Schema, verdict.Position = frozen.schema.Name, upTo.Highest()
+		verdict.Signed, verdict.Own, verdict.Pulled = audit.signed, audit.own, audit.pulled
+		verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
+		definitions, err := frozen.Definitions(ctx, v.Rules)
+		if err != nil {
+			return err
 		}
-		if err := v.sum(ctx, frozen, verdict, work); err != nil {
-			return nil, err
+		verdict.Definitions = len(definitions)
+		for _, d := range definitions {
+			v.Definition(d)
 		}
-		return v.snapshotPositions(ctx, frozen, info, positions)
-	}
-	if err := fold.Run(ctx, positions.Lowest()); err != nil {
-		return err
-	}
-	verdict.Schema, verdict.Position = frozen.schema.Name, fold.UpTo.Highest()
-	verdict.Signed, verdict.Own, verdict.Pulled = audit.signed, audit.own, audit.pulled
-	verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
-	definitions, err := frozen.Definitions(ctx, v.Rules)
-	if err != nil {
-		return err
-	}
-	verdict.Definitions = len(definitions)
-	for _, d := range definitions {
-		v.Definition(d)
-	}
-	return v.compareRows(ctx, frozen, info.First, fold.UpTo, verdict)
-}
-
-// snapshotPositions returns the positions of the snapshot. It returns an error if the log was replaced or the tables
-// were set back since info and before were read, because the fold cannot be undone.
-func (v *Verify) snapshotPositions(ctx context.Context, frozen *snapshot, info eventlog.Info, before identity.Positions) (identity.Positions, error) {
-	now, _, err := v.checkLog(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if now.LogID != info.LogID {
-		return nil, fmt.Errorf("%w: it was replaced while it was folded", identity.ErrLogLost)
-	}
-	positions, err := store.PositionsIn(ctx, frozen.tx)
-	if err != nil {
-		return nil, err
-	}
-	at := identity.PositionsOf(positions, info.Partitions)
-	if at.Lowest() < before.Lowest() {
-		return nil, fmt.Errorf("the tables were set back from seq %d to %d while the log was folded; verify them again", before.Lowest(), at.Lowest())
-	}
-	return at, nil
+		return v.compareRows(ctx, frozen, b.scratch, first, upTo, verdict)
+	})
 }
 
 // sum checks the sums of the snapshot on another connection.
@@ -178,42 +109,12 @@ func (v *Verify) sum(ctx context.Context, frozen *snapshot, verdict *Verdict, wo
 	return nil
 }
 
-// checkLog checks that the tables were folded from this log, and that it still has all of these
-// messages. It returns the positions of the tables.
-func (v *Verify) checkLog(ctx context.Context) (eventlog.Info, identity.Positions, error) {
-	info, err := v.Log.Info(ctx)
-	if err != nil {
-		return eventlog.Info{}, nil, err
-	}
-	positions, err := identity.Check(ctx, v.Log, v.Tables, info)
-	if err != nil {
-		return eventlog.Info{}, nil, err
-	}
-	if older, err := identity.HoldsBefore(ctx, v.Tables, info.First); err != nil || older {
-		return eventlog.Info{}, nil, cmp.Or(err, fmt.Errorf("the log begins at seq %d, and the tables hold earlier messages: there is nothing to compare these with", info.First))
-	}
-	return info, positions, nil
-}
-
-// freeze takes a snapshot of the tables, which must have been folded under the same rules.
-func (v *Verify) freeze(ctx context.Context) (*snapshot, error) {
-	frozen, err := freeze(ctx, v.Tables)
-	if err != nil {
-		return nil, err
-	}
-	if frozen.schema.FoldID != v.Rules.FoldID() {
-		frozen.Close()
-		return nil, store.CommandRulesError(frozen.schema.Name, frozen.schema.FoldID, v.Rules.FoldID())
-	}
-	return frozen, nil
-}
-
-func (v *Verify) compareRows(ctx context.Context, frozen *snapshot, first uint64, upto identity.Positions, verdict *Verdict) error {
+func (v *Verify) compareRows(ctx context.Context, frozen *snapshot, scratch *store.Store, first uint64, upto identity.Positions, verdict *Verdict) error {
 	customers, err := v.outOfOrder(ctx, frozen, first, upto)
 	if err != nil {
 		return err
 	}
-	return frozen.Compare(ctx, v.scratch, v.Rules, func(d Difference) {
+	return frozen.Compare(ctx, scratch, v.Rules, func(d Difference) {
 		if d.OutOfOrder = customers.includes(d); d.OutOfOrder {
 			verdict.OutOfOrder++
 		} else {

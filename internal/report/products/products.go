@@ -1,0 +1,204 @@
+// Package products compares a catalogue with what was bought, and with the catalogue of the live tables.
+package products
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/tables"
+)
+
+// Answer says what a catalogue would mean for the live tables.
+type Answer struct {
+	Needs   Need     `json:"needs"`
+	Added   []string `json:"added"`   // products that the catalogue of the tables lacks
+	Changed []string `json:"changed"` // products whose offers are others
+	Removed []string `json:"removed"` // products that only the catalogue of the tables has
+	Missing []Bought `json:"missing"` // bought, and neither catalogue has it
+	Unclear []Bought `json:"unclear"` // likewise, but events name it or others by names that the new catalogue adds
+	Named   []string `json:"named"`   // these names, such as prices of a product
+	Granted []Bought `json:"granted"` // bought, and only the new catalogue has it
+}
+
+// Need is what makes a catalogue that of the live tables.
+type Need string
+
+// The needs.
+const (
+	Nothing Need = "nothing" // it is their catalogue
+	Restart Need = "restart" // of the projectors, because it only adds products that no event has named
+	Rebuild Need = "rebuild"
+)
+
+// Bought are the purchases of one product that grant nothing under the catalogue of the tables.
+type Bought struct {
+	Product   string           `json:"product_key"`
+	Purchases int              `json:"purchases"`
+	Buyers    int              `json:"buyers"`
+	Refunded  int              `json:"refunded"` // purchases of which nothing is left; they grant nothing
+	Userless  int              `json:"userless"` // other purchases whose user is not known yet; likewise
+	Amounts   map[string]int64 `json:"amounts"`  // currency → in its minor unit
+	Credits   int64            `json:"credits"`  // that the new catalogue grants for them, each taken alone
+
+	users map[string]struct{}
+}
+
+// Check reads the live tables at one moment.
+func Check(ctx context.Context, s *store.Store, sold *catalogue.Catalogue) (out Answer, err error) {
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = pgx.BeginTxFunc(ctx, s.Pool(), options, func(tx pgx.Tx) error {
+		used, err := store.LiveCatalogue(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := out.compare(ctx, tx, used, sold.Summary()); err != nil {
+			return err
+		}
+		return out.readBought(ctx, tx, sold)
+	})
+	return out, err
+}
+
+// compare sets what differs from the catalogue of the tables, which may have none.
+func (a *Answer) compare(ctx context.Context, tx pgx.Tx, used *catalogue.Summary, sold catalogue.Summary) error {
+	a.Added, a.Changed, a.Removed = []string{}, []string{}, []string{}
+	a.Needs = Rebuild
+	if used == nil {
+		a.Added = slices.Sorted(maps.Keys(sold.Products))
+		return nil
+	}
+	for _, product := range slices.Sorted(maps.Keys(sold.Products)) {
+		switch before := used.Products[product]; {
+		case before == "":
+			a.Added = append(a.Added, product)
+		case before != sold.Products[product]:
+			a.Changed = append(a.Changed, product)
+		}
+	}
+	for _, product := range slices.Sorted(maps.Keys(used.Products)) {
+		if sold.Products[product] == "" {
+			a.Removed = append(a.Removed, product)
+		}
+	}
+	if sold.ID() == used.ID() {
+		a.Needs = Nothing
+		return nil
+	}
+	added, extends := sold.Extends(*used)
+	if !extends {
+		return nil
+	}
+	named, err := store.UnlistedIn(ctx, tx, added)
+	if err == nil && len(named) == 0 {
+		a.Needs = Restart
+	}
+	return err
+}
+
+// readBought reads the purchases of products that the catalogue of the tables lacks.
+func (a *Answer) readBought(ctx context.Context, tx pgx.Tx, sold *catalogue.Catalogue) error {
+	payments, err := tables.Payments.Rows(ctx, tx, "where paid and not known and product_key is not null")
+	if err != nil {
+		return err
+	}
+	owners, err := subscribers(ctx, tx, payments)
+	if err != nil {
+		return err
+	}
+	all := map[string]*Bought{}
+	for i := range payments {
+		p := &payments[i]
+		b := all[p.ProductKey]
+		if b == nil {
+			b = &Bought{Product: p.ProductKey, Amounts: map[string]int64{}, users: map[string]struct{}{}}
+			all[p.ProductKey] = b
+		}
+		b.add(p, owners, sold)
+	}
+	named, err := store.UnlistedIn(ctx, tx, a.Added)
+	if err != nil {
+		return err
+	}
+	a.Named = slices.DeleteFunc(named, func(name string) bool { return all[name] != nil })
+	a.Missing, a.Unclear, a.Granted = []Bought{}, []Bought{}, []Bought{}
+	for _, b := range all {
+		b.Buyers = len(b.users)
+		switch {
+		case sold.Sells(b.Product):
+			a.Granted = append(a.Granted, *b)
+		case len(a.Named) > 0: // the tables do not keep by which other names a payment's event calls the product
+			a.Unclear = append(a.Unclear, *b)
+		default:
+			a.Missing = append(a.Missing, *b)
+		}
+	}
+	for _, list := range [][]Bought{a.Missing, a.Unclear, a.Granted} {
+		slices.SortFunc(list, func(a, b Bought) int {
+			return cmp.Or(cmp.Compare(b.Purchases, a.Purchases), cmp.Compare(a.Product, b.Product))
+		})
+	}
+	return nil
+}
+
+// subscribers returns the users of the subscriptions that the payments name: a renewal may name only its subscription.
+func subscribers(ctx context.Context, tx pgx.Tx, payments []projections.Payment) (map[string]string, error) {
+	var named []string
+	for i := range payments {
+		named = append(named, payments[i].Subscriptions()...)
+	}
+	rows, _ := tx.Query(ctx, // ForEachRow returns its error
+		"select subscription_id, user_id from subscription_facts where subscription_id = any($1) and user_id is not null", named)
+	owners := map[string]string{}
+	var subscription, user string
+	_, err := pgx.ForEachRow(rows, []any{&subscription, &user}, func() error {
+		owners[subscription] = user
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the users of subscriptions: %w", err)
+	}
+	return owners, nil
+}
+
+func (b *Bought) add(p *projections.Payment, owners map[string]string, sold *catalogue.Catalogue) {
+	b.Purchases++
+	if p.Amount != nil {
+		b.Amounts[p.Currency] += *p.Amount
+	}
+	users := p.Users()
+	for _, subscription := range p.Subscriptions() {
+		if len(users) == 0 && owners[subscription] != "" {
+			users = []string{owners[subscription]}
+		}
+	}
+	if len(users) > 0 {
+		b.users[users[0]] = struct{}{}
+	}
+	switch {
+	case !p.ReversedAt.IsZero():
+		b.Refunded++
+		return
+	case len(users) == 0:
+		b.Userless++
+		return
+	}
+	paid := p.Facts.First(func(f *projections.Fact) bool { return f.Says == projections.Paid && f.Product == p.ProductKey })
+	if paid == nil {
+		return
+	}
+	if offer := sold.Offer(p.ProductKey, paid.At); offer != nil && offer.Kind != catalogue.Pro {
+		credits := offer.Credits * offer.Months
+		if paid.Trial {
+			credits = offer.TrialCredits
+		}
+		b.Credits += credits * max(paid.Units, 1)
+	}
+}
