@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/proof"
@@ -18,11 +19,12 @@ type explainCommand struct {
 	Seq     uint64 `name:"seq" placeholder:"N" help:"Sequence of a message of the log, instead of an event's id."`
 	User    string `name:"user" help:"Id of a user, instead of an event's id."`
 	Limit   int    `name:"limit" placeholder:"N" default:"1000" help:"Maximum number of items of a list; the newest are shown."`
-	Before  string `name:"before" placeholder:"N" help:"With --user: only what is before this place, a sequence or next_before of an earlier answer."`
+	Before  string `name:"before" placeholder:"N" help:"With --user: what it was before this place: a date (UTC), a moment, a sequence, or next_before of an earlier answer."`
+	Clock   string `name:"clock" enum:"receipt,provider" default:"receipt" help:"Which clock a date of --before is of: that of receipt or the provider's."`
 	Proof   bool   `name:"proof" help:"Write the proof that the event is in the log, instead of the answer; ingest check-proof checks it. Needs --checkpoint."`
 	checkpointFlags
 
-	before int64 // Before, after Check
+	place explain.Place // Before and Clock, after Check
 }
 
 // Check implements cli.Checked.
@@ -45,7 +47,7 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 		faults.Addf("--proof and --checkpoint FILE need each other: the proof is that a signed checkpoint covers the event")
 	}
 	var err error
-	if c.before, err = explain.ParsePlace(c.Before); err != nil {
+	if c.place, err = explain.ParsePlace(c.Before, c.Clock, time.UTC); err != nil {
 		faults.Addf("--before: %w", err)
 	} else if c.Before != "" && c.User == "" {
 		faults.Addf("--before needs --user")
@@ -68,7 +70,7 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
 		switch {
 		case c.User != "":
-			answer, err = explain.ReadUser(ctx, tables, c.User, c.before, c.Limit)
+			answer, err = explain.ReadUser(ctx, tables, c.User, c.place, c.Limit)
 		case c.Seq != 0:
 			answer, err = explain.ReadMessage(ctx, log, tables, c.Seq, c.Limit)
 		default:
@@ -78,6 +80,9 @@ func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 		}
 		return err
 	})
+	if errors.Is(err, explain.ErrPlace) {
+		return fmt.Errorf("--before: %w", err)
+	}
 	if errors.As(err, new(explain.UnknownError)) || errors.Is(err, store.ErrNotPrepared) {
 		fmt.Fprintln(streams.Err, err)
 		return cli.Status(cli.ExitNo)

@@ -48,7 +48,7 @@ func (q query) number(name string, absent, highest int) (int, error) {
 
 // before returns the sequence before which the page ends; 0 if the address has none.
 func (q query) before() (int64, error) {
-	before, err := explain.ParsePlace(q.Get("before"))
+	before, err := explain.ParseSequence(q.Get("before"))
 	if err != nil {
 		return 0, fmt.Errorf("%w: before: %w", errBadValue, err)
 	}

@@ -27,7 +27,7 @@ func (c *Console) user(r *http.Request, asked query, tables *store.Store) (view,
 	if err != nil {
 		return view{}, err
 	}
-	user, err := explain.ReadUser(r.Context(), tables, id, before, limit)
+	user, err := explain.ReadUser(r.Context(), tables, id, explain.Place{Before: before}, limit)
 	if err != nil {
 		return view{}, err
 	}

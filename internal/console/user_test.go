@@ -39,7 +39,7 @@ func TestACustomerAsJSONIsWhatTheCommandSays(t *testing.T) {
 	pages := 0
 	for _, user := range users {
 		for before := int64(0); ; {
-			answer, err := explain.ReadUser(t.Context(), tables, user, before, 3)
+			answer, err := explain.ReadUser(t.Context(), tables, user, explain.Place{Before: before}, 3)
 			require.NoError(t, err)
 			var want bytes.Buffer
 			require.NoError(t, answer.Write(&want, true))

@@ -2,12 +2,10 @@ package browse
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"maps"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,11 +20,6 @@ const (
 	// namedWindow is the window for the events of one user, payment or subscription. These are
 	// scattered over the table.
 	namedWindow = 10_000
-
-	// clockSlack is how much earlier an event may have been received than the event before it in
-	// the log. Ingest takes the time before it appends, several ingests may run, and clocks are
-	// set. If the difference is larger, a filter by time misses events.
-	clockSlack = 10 * time.Minute
 )
 
 // listing is a list of events that is read from an index in the order of the log.
@@ -86,17 +79,17 @@ func (l *listing) require(condition, name string, value any) {
 }
 
 // limitTime limits the list to events that were received in the filter's time, and to the sequences
-// between which they can be.
+// between which they can be. If clocks differ by more than explain.ClockSlack, it misses events.
 func (l *listing) limitTime(ctx context.Context, tx pgx.Tx, f Filter) (err error) {
 	if !f.From.IsZero() {
 		l.require("w.received_at >= @received_from", "received_from", f.From)
-		if l.from, err = seqAt(ctx, tx, f.From.Add(-clockSlack)); err != nil {
+		if l.from, err = explain.SeqAt(ctx, tx, f.From.Add(-explain.ClockSlack)); err != nil {
 			return err
 		}
 	}
 	if !f.To.IsZero() {
 		l.require("w.received_at < @received_to", "received_to", f.To)
-		end, err := seqAt(ctx, tx, f.To.Add(clockSlack))
+		end, err := explain.SeqAt(ctx, tx, f.To.Add(explain.ClockSlack))
 		if err != nil {
 			return err
 		}
@@ -181,18 +174,6 @@ func (l *listing) endsAt(ctx context.Context, tx pgx.Tx, floor int64) (ends bool
 	}
 	err = tx.QueryRow(ctx, "select not exists (select from processed_event where stream_seq >= $1 and stream_seq < $2)", l.from, floor).Scan(&ends)
 	return ends, err
-}
-
-//go:embed seq_at.sql
-var seqAtSQL string
-
-// seqAt returns the first sequence from which on all events were received at a moment or later. It
-// relies on received_at growing with the sequence, apart from clockSlack.
-func seqAt(ctx context.Context, tx pgx.Tx, at time.Time) (seq int64, err error) {
-	if err := tx.QueryRow(ctx, seqAtSQL, at).Scan(&seq); err != nil {
-		return 0, fmt.Errorf("look for the events at %s: %w", at.Format(time.RFC3339), err)
-	}
-	return seq, nil
 }
 
 // paymentNames returns the names under which events may have the payment. An event can name a

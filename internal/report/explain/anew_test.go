@@ -19,7 +19,7 @@ func TestCreditsThatAreGrantedAnewAreExplained(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		"It claimed payment t1 for user u1. It says that the subscription is active, and so does e3 (2026-01-02 09:43:20Z). It granted 9 credits. Of these, corrections took back 9.",
-		"The refund takes back 500. It took back 6 credits. Of what reversals of the payment took back, corrections gave back 4 credits.",
+		"The refund takes back 500 minor units (unknown currency). It took back 6 credits. Of what reversals of the payment took back, corrections gave back 4 credits.",
 		"The same payment again: e1 (seq 1) said before that it arrived. What it says of the payment counts, too. It set the subscription to active. It granted 4 credits. " +
 			"It changed what payments grant, so a correction took back 9 credits. It changed what reversals take, so a correction gave back 4 credits.",
 	}, soldSentences(t,

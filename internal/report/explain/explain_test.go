@@ -73,7 +73,7 @@ func TestAUserShowsTheInvitationOfEachPurchase(t *testing.T) {
 	_, err := shop.Tables.Pool().Exec(ctx, `insert into payfold.invitation (user_id, repository, provider_payment_id, github_username, status, activated_at, due_at, changed_at)
 		values ('u1', 'acme/tool', 'tx_1', 'octo', 'pending', $1, $1, $1), ('u2', 'acme/tool', 'tx_2', 'hubot', 'failed', $1, $1, $1)`, fixture.Received)
 	require.NoError(t, err)
-	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 10)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", Place{}, 10)
 	require.NoError(t, err)
 	var text, object bytes.Buffer
 	require.NoError(t, rows.Write(&text, false))
@@ -88,7 +88,7 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 	bodies := fixture.Month()
 	ctx, shop := fixture.NewFolded(t, len(bodies), bodies...)
 	for user, file := range map[string]string{"u_anna": "user_anna", "u_bob": "user_bob", "u\x1b]0;pwned\a \u202e": "user_not_plain"} {
-		rows, err := ReadUser(ctx, shop.Tables, user, 0, unbounded)
+		rows, err := ReadUser(ctx, shop.Tables, user, Place{}, unbounded)
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now(), rows.At, time.Minute)
 		rows.At = fixture.Received
@@ -98,7 +98,7 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 		require.NoError(t, rows.Write(&object, true))
 		requireGolden(t, file+".json", indented(t, object.Bytes()))
 	}
-	rows, err := ReadUser(ctx, shop.Tables, "u_anna", 0, 2)
+	rows, err := ReadUser(ctx, shop.Tables, "u_anna", Place{}, 2)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, rows.Write(&text, false))
@@ -108,10 +108,10 @@ func TestWhatAUserHasIsExplained(t *testing.T) {
 func TestWithoutTablesThereIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, 0)
-	for _, sql := range []string{"drop schema payfold cascade", "drop schema portal cascade", "create schema portal"} {
+	for _, sql := range []string{"drop schema portal cascade", "create schema portal", "drop schema payfold cascade"} {
 		_, err := shop.Tables.Pool().Exec(ctx, sql)
 		require.NoError(t, err)
-		_, err = ReadUser(ctx, shop.Tables, "u1", 0, 10)
+		_, err = ReadUser(ctx, shop.Tables, "u1", Place{}, 10)
 		require.ErrorIs(t, err, store.ErrNotPrepared, sql)
 	}
 }

@@ -169,7 +169,7 @@ func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *test
 		require.NoError(t, err)
 		require.Equal(t, "payment_conflict", rows.Event.Reason)
 		require.Contains(t, rows.Event.Why, want)
-		user, err := ReadUser(ctx, shop.Tables, "u1", 0, unbounded)
+		user, err := ReadUser(ctx, shop.Tables, "u1", Place{}, unbounded)
 		require.NoError(t, err)
 		require.Equal(t, "t2", user.License.ProviderPaymentID)
 	}
@@ -180,7 +180,7 @@ func TestAPaymentOfTwoUsersSaysWhoHasIt(t *testing.T) {
 	require.Equal(t, []string{
 		"It claimed payment t1 for user u1. It gave a licence.",
 		"It names user u2. By the provider's time e1 (2026-01-02 10:00:00Z) was first, and names user u1: payment t1 is of that user.",
-		"The refund takes back 0. The licence stays, because a part of the payment is kept.",
+		"The refund takes back 0 minor units (unknown currency). The licence stays, because a part of the payment is kept.",
 	}, sentences(t,
 		`{"id":"e1","eventType":"checkout.completed","created_at":1767348000000,"object":{"order":"o1","metadata":{"kind":"pro","user_id":"u1"}}}`,
 		`{"id":"e2","eventType":"checkout.completed","created_at":1767348060000,"object":{"transaction":"t1","metadata":{"kind":"pro","user_id":"u2"}}}`,
@@ -204,7 +204,7 @@ func TestARevokedLicenceNamesTheEventThatEndedIt(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, unbounded, fixture.Pro("e1", "t1", "u1", "octo"),
 		`{"id":"e2","eventType":"refund.created","object":{"transaction":"t1"}}`)
-	user, err := ReadUser(ctx, shop.Tables, "u1", 0, unbounded)
+	user, err := ReadUser(ctx, shop.Tables, "u1", Place{}, unbounded)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, user.Write(&text, false))

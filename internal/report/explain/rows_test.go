@@ -87,7 +87,7 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 		`{"id":"e4","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"gift","user_id":"other"}}}`,
 		`{"id":"e5","eventType":"subscription.paid","object":{"id":"s9","last_transaction_id":"t9","metadata":{"credits":10}}}`,
 	)
-	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 100)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", Place{}, 100)
 	require.NoError(t, err)
 	require.Equal(t, []string{"e1", "e2", "e3", "e4"}, ids(rows.Events.Items))
 	require.Len(t, rows.Payments.Items, 1)
@@ -98,11 +98,11 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 	require.Equal(t, "active", rows.Shown.Status)
 	require.Len(t, rows.Subscriptions.Items, 1)
 
-	other, err := ReadUser(ctx, shop.Tables, "other", 0, 100)
+	other, err := ReadUser(ctx, shop.Tables, "other", Place{}, 100)
 	require.NoError(t, err, "a user that only a rejected event names is known")
 	require.Equal(t, []string{"e4"}, ids(other.Events.Items))
 	require.Empty(t, other.Payments.Items)
-	_, err = ReadUser(ctx, shop.Tables, "nobody", 0, 100)
+	_, err = ReadUser(ctx, shop.Tables, "nobody", Place{}, 100)
 	require.Equal(t, UnknownError{"no event and no table names user nobody"}, err)
 }
 
@@ -113,7 +113,7 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 		bodies = append(bodies, fixture.Pack(fmt.Sprintf("e%d", i+1), fmt.Sprintf("p%d", i+1), "u1", i+1))
 	}
 	ctx, shop := fixture.NewFolded(t, unbounded, bodies...)
-	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 10)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", Place{}, 10)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 10)
 	require.EqualValues(t, 16, rows.Packs.Items[0].StreamSeq, "the newest, in the order of the log")
@@ -138,7 +138,7 @@ func TestSpendableCreditsEqualTheView(t *testing.T) {
 		       ('e2', 3, 'u1', 'subscription', 'grant', 300, 'p2', null, '2200-01-01', '2201-01-01', '2000-01-01', 2),
 		       ('e3', 4, 'u1', 'subscription', 'refund', -100, 'p2', 3, '2200-01-01', '2201-01-01', '2000-01-01', 3)`)
 	require.NoError(t, err)
-	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 100)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", Place{}, 100)
 	require.NoError(t, err)
 	require.Equal(t, &Spendable{Now: 1, Later: 200, Expired: 20}, rows.Subscription)
 	require.EqualValues(t, 221, rows.Grants.Sum)
@@ -151,7 +151,7 @@ func TestListsOfAUserWithManyRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, 0)
 	manyRows(ctx, t, shop.Tables, 10_000)
-	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, 1000)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", Place{}, 1000)
 	require.NoError(t, err)
 	require.Len(t, rows.Packs.Items, 1000)
 	require.EqualValues(t, 9000, rows.Packs.EarlierSum)
@@ -183,7 +183,7 @@ func TestASubscriptionOfAnotherKindSaysWhyItIsNotShown(t *testing.T) {
 	t.Parallel()
 	ctx, shop := fixture.NewFolded(t, unbounded,
 		`{"id":"e1","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"pro","user_id":"u1"}}}`)
-	rows, err := ReadUser(ctx, shop.Tables, "u1", 0, unbounded)
+	rows, err := ReadUser(ctx, shop.Tables, "u1", Place{}, unbounded)
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, rows.Write(&text, false))

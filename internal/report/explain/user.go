@@ -13,12 +13,14 @@ import (
 // ledger lines are those of one page of the user's history.
 type User struct {
 	ID            string
-	At            time.Time            // by the database's clock; it decides what is available and expired
+	At            time.Time            // by the database's clock; it decides what is available and expired, if AsOf is nil
+	AsOf          *AsOf                // the moment of Packs, Grants and Subscription; nil: now
 	Credits       *projections.Credits // of packs; nil if the user never had any
 	Packs         Lines                // of kind one_time; their sum is the balance
 	Grants        Lines                // of kind subscription
 	Subscription  *Spendable           // sums of Grants; nil if they are not summed
-	Wallet        *Wallet              // nil if the tables are not live
+	Wallet        *Wallet              // nil if the tables are not live, or the moment is an older one
+	Totals        []Total              // of all payments; nil if the user has too many events, or an older moment is shown
 	Events        Part[WithWhy]
 	Payments      Part[projections.Payment]
 	Subscriptions Part[projections.SubscriptionState]
@@ -45,35 +47,46 @@ func (u User) MarshalJSON() ([]byte, error) {
 	return page.Marshal(struct {
 		User          string                              `json:"user_id"`
 		At            time.Time                           `json:"at"`
+		AsOf          *AsOf                               `json:"as_of"`     // null: now
 		Spendable     *int64                              `json:"spendable"` // null: too many lines to add up
 		Credits       row                                 `json:"credits"`
 		Packs         Lines                               `json:"one_time_ledger"`
 		Subscription  *Spendable                          `json:"subscription_credits"`
 		Grants        Lines                               `json:"subscription_ledger"`
-		Wallet        *Wallet                             `json:"wallet"` // null: the tables are not live
+		Wallet        *Wallet                             `json:"wallet"` // null: the tables are not live, or as_of is not null
 		Shown         row                                 `json:"subscription"`
 		Subscriptions Part[projections.SubscriptionState] `json:"subscription_states"`
 		License       row                                 `json:"pro_license"`
 		Invitations   []invitations.Invitation            `json:"invitations,omitempty"`
+		Totals        []Total                             `json:"totals"` // null: too many events to add up, or an older moment
 		Payments      Part[projections.Payment]           `json:"payments"`
 		Events        Part[WithWhy]                       `json:"events"`
 		Next          *int64                              `json:"next_before"` // the place of the next page; null: this is the last one
 	}{
-		u.ID, u.At, u.Spendable(),
+		u.ID, u.At, u.AsOf, u.Spendable(),
 		row{u.Credits},
 		u.Packs, u.Subscription, u.Grants, u.Wallet,
 		row{u.Shown},
 		u.Subscriptions,
 		row{u.License},
 		u.Invitations,
+		u.Totals,
 		u.Payments,
 		u.Events,
 		u.Next,
 	})
 }
 
-// Spendable is what the user can spend now, as wallet.balance has it. If the tables are not live, it is what they grant,
-// as the view credit_balance has it. It is nil if the ledger has too many lines to be added up.
+// decides is the moment that decides what is available and expired.
+func (u User) decides() time.Time {
+	if u.AsOf != nil {
+		return u.AsOf.At
+	}
+	return u.At
+}
+
+// Spendable is what the user can spend now, as wallet.balance has it. If the tables are not live, or the moment is an
+// older one, it is what they grant, as the view credit_balance has it. It is nil if the ledger has too many lines to be added up.
 func (u User) Spendable() *int64 {
 	if u.Subscription == nil {
 		return nil

@@ -3,12 +3,10 @@ package explain
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,18 +14,6 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
-
-// ParsePlace reads the sequence before which a page of a list or of a history ends. If the text is
-// empty, it returns 0, the end of the history.
-func ParsePlace(text string) (before int64, err error) {
-	if text == "" {
-		return 0, nil
-	}
-	if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
-		return 0, errors.New("a place is a sequence from 1, or next_before of an earlier answer")
-	}
-	return before, nil
-}
 
 const (
 	// readsPerItem bounds the events, and the ledger lines, that a page reads for each item that a
@@ -50,12 +36,12 @@ type userPage struct {
 	own           []int64 // sequences of the user's events that the page shows
 }
 
-func (u *User) readPage(ctx context.Context, tx pgx.Tx, before int64, limit int) error {
-	p := userPage{User: u, tx: tx, before: before, limit: limit}
-	if p.before == 0 {
-		p.before = math.MaxInt64
-	}
+func (u *User) readPage(ctx context.Context, tx pgx.Tx, schema string, place Place, limit int) error {
+	p := userPage{User: u, tx: tx, limit: limit}
 	if err := p.findSubscriptions(ctx); err != nil {
+		return err
+	}
+	if err := p.goTo(ctx, place, schema); err != nil {
 		return err
 	}
 	first, err := p.findOwn(ctx)
@@ -115,7 +101,10 @@ func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
 	if p.Events.Earlier = int64(min(len(found), counted) - len(p.own)); p.Events.Earlier > 0 {
 		first = p.own[len(p.own)-1]
 	}
-	return first, nil
+	if p.before == math.MaxInt64 && !p.Events.More {
+		err = p.readTotals(ctx, found)
+	}
+	return first, err
 }
 
 // dropBefore leaves the events before a sequence to the next page.
@@ -158,11 +147,12 @@ func (p *userPage) readEvents(ctx context.Context) error {
 
 // userLedger is about a user's ledger lines of one kind.
 type userLedger struct {
-	all, before    int64 // number of all lines, and of those before the end of the page
-	sum, beforeSum int64 // of the same lines
-	newest         []int64
-	events         []string // those of newest
-	spendable      Spendable
+	all       int64 // number of all lines
+	before    int64 // number of those before the end of the page; what follows is of these
+	sum       int64
+	newest    []int64
+	events    []string // those of newest
+	spendable Spendable
 }
 
 // first returns the sequence from which on a page shows all lines.
@@ -180,11 +170,11 @@ var userLedgerSQL string
 func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
 	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
 	maxLines := int64(p.limit) * readsPerItem
-	rows, _ := p.tx.Query(ctx, userLedgerSQL, p.ID, p.before, p.limit, maxLines+1) // ForEachRow returns its error
+	rows, _ := p.tx.Query(ctx, userLedgerSQL, p.ID, p.before, p.limit, maxLines+1, p.decides()) // ForEachRow returns its error
 	var kind string
 	var l userLedger
 	lines := int64(0)
-	_, err = pgx.ForEachRow(rows, []any{&kind, &l.all, &l.sum, &l.before, &l.beforeSum, &l.newest, &l.events, &l.spendable.Now, &l.spendable.Later, &l.spendable.Expired}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&kind, &l.all, &l.before, &l.sum, &l.newest, &l.events, &l.spendable.Now, &l.spendable.Later, &l.spendable.Expired}, func() error {
 		found := l
 		out[kind], lines, l = &found, lines+l.all, userLedger{}
 		return nil
@@ -214,7 +204,7 @@ func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, firs
 		}
 	}
 	out.Earlier = l.before - int64(len(out.Items))
-	out.Sum, out.EarlierSum = l.sum, l.beforeSum-sumOf(out.Items)
+	out.Sum, out.EarlierSum = l.sum, l.sum-sumOf(out.Items)
 	return out, err
 }
 

@@ -23,7 +23,7 @@ type history struct {
 func goThrough(ctx context.Context, t *testing.T, database *store.Store, user string, limit int) (all history) {
 	t.Helper()
 	for before := int64(0); ; {
-		rows, err := ReadUser(ctx, database, user, before, limit)
+		rows, err := ReadUser(ctx, database, user, Place{Before: before}, limit)
 		require.NoError(t, err)
 		all.pages++
 		for _, ledger := range []Lines{rows.Packs, rows.Grants} {
@@ -86,7 +86,7 @@ func TestAPageOfALongHistoryReadsAFewOfItsLines(t *testing.T) {
 	require.Len(t, paged.lines, 1000)
 
 	for _, before := range []int64{0, 500} {
-		rows, err := ReadUser(ctx, shop.Tables, "u1", before, 4)
+		rows, err := ReadUser(ctx, shop.Tables, "u1", Place{Before: before}, 4)
 		require.NoError(t, err)
 		require.True(t, rows.Packs.NotSummed)
 		require.Zero(t, rows.Packs.Sum+rows.Packs.EarlierSum)
@@ -99,12 +99,12 @@ func TestAPageOfALongHistoryReadsAFewOfItsLines(t *testing.T) {
 func TestAPlaceIsASequence(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"": 0, "1": 1, "9223372036854775807": math.MaxInt64} {
-		before, err := ParsePlace(text)
+		before, err := ParseSequence(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, before)
 	}
 	for _, text := range []string{"0", "-1", "x", "1:", ":1", "1:2", "9223372036854775808", " 1"} {
-		_, err := ParsePlace(text)
+		_, err := ParseSequence(text)
 		require.Error(t, err, text)
 	}
 }

@@ -12,17 +12,20 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// ReadUser reads what a user has, and the page of the user's history that ends before a sequence; 0 is the end of the
-// history. Lists have the newest items, at most limit. The error is an UnknownError if no event names the user and no
+// ReadUser reads what a user has, and the page of the user's history that ends at a place. Credits
+// are those of this moment; everything else is as of now. The error is ErrPlace if the moment has not come. Lists have the newest items, at most limit. The error is an UnknownError if no event names the user and no
 // table has a row.
-func ReadUser(ctx context.Context, database *store.Store, user string, before int64, limit int) (out User, err error) {
+func ReadUser(ctx context.Context, database *store.Store, user string, place Place, limit int) (out User, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = User{ID: Storable(user)}
 		if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
 			return err
 		}
-		if err := out.read(ctx, tx, database.Schema(), before, limit); err != nil {
+		if err := out.read(ctx, tx, database.Schema(), place, limit); err != nil {
 			return fmt.Errorf("explain a user: %w", err)
+		}
+		if out.empty() && out.AsOf != nil {
+			return UnknownError{fmt.Sprintf("up to seq %d no event and no table names user %s", out.AsOf.Seq, page.Name(user))}
 		}
 		if out.empty() {
 			return UnknownError{"no event and no table names user " + page.Name(user)}
@@ -41,7 +44,7 @@ func (u *User) empty() bool {
 		len(u.Subscriptions.Items) == 0 && u.Credits == nil && u.License == nil && (u.Wallet == nil || u.Wallet.empty())
 }
 
-func (u *User) read(ctx context.Context, tx pgx.Tx, schema string, before int64, limit int) (err error) {
+func (u *User) read(ctx context.Context, tx pgx.Tx, schema string, place Place, limit int) (err error) {
 	if err := tx.QueryRow(ctx, "select now()").Scan(&u.At); err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func (u *User) read(ctx context.Context, tx pgx.Tx, schema string, before int64,
 	if u.Invitations, err = invitations.OfUser(ctx, tx, u.ID); err != nil {
 		return err
 	}
-	if err := u.readPage(ctx, tx, before, limit); err != nil || schema != store.LiveSchema {
+	if err := u.readPage(ctx, tx, schema, place, limit); err != nil || schema != store.LiveSchema || u.AsOf != nil {
 		return err
 	}
 	u.Wallet, err = readWallet(ctx, tx, u.ID, limit, u.Subscription == nil)

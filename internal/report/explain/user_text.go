@@ -5,6 +5,7 @@ import "github.com/payfold/payfold/internal/report/page"
 func (u User) text(p *page.Page) {
 	p.Section("User %s", page.Name(u.ID))
 	u.spendableText(p)
+	u.totalsText(p)
 	p.Section("CREDIT PACKS")
 	if u.Credits == nil {
 		p.Line("  none")

@@ -57,7 +57,7 @@ func TestAUserShowsWhatIsLeftAndWhatWasSpent(t *testing.T) {
 
 func userText(ctx context.Context, t *testing.T, s *store.Store, user string) (text, object string) {
 	t.Helper()
-	rows, err := ReadUser(ctx, s, user, 0, unbounded)
+	rows, err := ReadUser(ctx, s, user, Place{}, unbounded)
 	require.NoError(t, err)
 	var plain, asJSON bytes.Buffer
 	require.NoError(t, rows.Write(&plain, false))
@@ -104,7 +104,7 @@ func TestAUserWithManySpendsShowsTheNewest(t *testing.T) {
 		from generate_series(1, 20000) i;
 		insert into wallet.spend_part (key, number, entry, user_id, provider_payment_id, part, amount)
 		select key, 1, 'spend', user_id, 'pay_1', 1, amount from wallet.spend; analyze wallet.spend, wallet.spend_part`)
-	rows, err := ReadUser(ctx, s, "u1", 0, 3)
+	rows, err := ReadUser(ctx, s, "u1", Place{}, 3)
 	require.NoError(t, err)
 	require.EqualValues(t, 1_000_000-2*spends, *rows.Spendable())
 	require.EqualValues(t, spends-3, rows.Wallet.Spends.Earlier)
@@ -141,7 +141,7 @@ func TestTablesThatAreNotLiveHaveNoWallet(t *testing.T) {
 	fixture.Apply(ctx, t, s, 3)
 	execute(ctx, t, s, "select wallet.spend('u1', 1, 'k1')")
 	next := fixture.Candidate(ctx, t, s, 3)
-	rows, err := ReadUser(ctx, next, "u1", 0, 10)
+	rows, err := ReadUser(ctx, next, "u1", Place{}, 10)
 	require.NoError(t, err)
 	require.Nil(t, rows.Wallet)
 	require.EqualValues(t, 3, *rows.Spendable())
