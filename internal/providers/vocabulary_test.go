@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// knowing are the packages that may know a provider: this one, the one with the variables of the secrets, and tests.
-var knowing = []string{"providers", "cli", "testenv", "endtoend"}
+// knowing are the packages that may know a provider: this one, the one that asks their APIs, the one with the variables
+// of secrets and keys, and tests.
+var knowing = []string{"providers", "providerapi", "cli", "testenv", "endtoend"}
 
 // neutral are packages that read events or their rows. In others, a word such as data can be a key of something else.
 var neutral = []string{"projections", "report", "console", "verify", "store", "events", "webhook", "tables", "rebuild", "live"}
