@@ -12,20 +12,14 @@ import (
 )
 
 type serveCommand struct {
-	cli.Common
+	logFlags
 	secretFlags
-	streamFlags
-	cli.ArchiveFlags
-	keepFlags
-	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new stream, 1 to 5; in a cluster the default is 3."`
-	ListenAddr     string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
-	Port           string        `name:"port" env:"PORT" help:"Port to listen on if listen-addr is unset."`
-	AdminAddr      string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles, without a password."`
-	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" help:"TCP address of the embedded log for readers that cannot use the socket in the data directory."`
-	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted; at most 1032192, which NATS accepts."`
-	MaxInFlight    int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"Maximum number of deliveries that are stored at once."`
-	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge, at most 4.5s; then the answer is 503."`
-	Interval       time.Duration `name:"archive-interval" env:"ARCHIVE_INTERVAL" default:"1m" help:"How long an event may wait until it is archived, 100ms to 24h."`
+	pullFlags
+	ListenAddr  string        `name:"listen-addr" env:"LISTEN_ADDR" help:"Where deliveries arrive (default :8080, or :PORT)."`
+	Port        string        `name:"port" env:"PORT" help:"Port to listen on if listen-addr is unset."`
+	AdminAddr   string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Health, metrics and profiles, without a password."`
+	MaxInFlight int           `name:"max-in-flight" env:"MAX_IN_FLIGHT" default:"1024" help:"Maximum number of deliveries that are stored at once."`
+	Interval    time.Duration `name:"archive-interval" env:"ARCHIVE_INTERVAL" default:"1m" help:"How long an event may wait until it is archived, 100ms to 24h."`
 }
 
 // maxBody leaves room for the headers in a message, which may have 1 MiB.
@@ -42,15 +36,12 @@ const (
 
 // Check implements cli.Checked.
 func (c *serveCommand) Check(faults *cli.Faults) {
-	c.Common.Check(faults)
+	c.logFlags.Check(faults)
+	c.pullFlags.Check(faults)
+	c.optional = c.PullInterval > 0 && len(c.apis) > 0
 	c.secretFlags.Check(faults)
-	c.streamFlags.Check(faults)
-	c.CheckArchive(&c.Common, faults)
-	c.keepFlags.Check(faults)
-	c.checkArchived(c.ArchiveURL, faults)
 	faults.Add(traces.Check())
 	cli.CheckSecretVariables(faults, traces.Credentials...)
-	checkReplicas(c.Replicas, faults)
 	if c.Interval < minArchiveInterval || c.Interval > maxArchiveInterval {
 		faults.Addf("ARCHIVE_INTERVAL is %s, must be %s to 24h", c.Interval, minArchiveInterval)
 	}
@@ -63,14 +54,36 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 	}
 	cli.CheckAddress(name, c.ListenAddr, faults)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
+	if c.MaxInFlight < 1 {
+		faults.Addf("MAX_IN_FLIGHT is %d, must be at least 1", c.MaxInFlight)
+	}
+}
+
+// logFlags say which log is opened for writing, and what it accepts.
+type logFlags struct {
+	cli.Common
+	streamFlags
+	cli.ArchiveFlags
+	keepFlags
+	Replicas       int           `name:"stream-replicas" env:"STREAM_REPLICAS" default:"1" help:"Replicas of a new stream, 1 to 5; in a cluster the default is 3."`
+	EmbeddedAddr   string        `name:"embedded-nats-addr" env:"EMBEDDED_NATS_ADDR" help:"TCP address of the embedded log for readers that cannot use the socket in the data directory."`
+	MaxBodyBytes   int64         `name:"max-body-bytes" env:"MAX_BODY_BYTES" default:"524288" help:"Largest body accepted; at most 1032192, which NATS accepts."`
+	PublishTimeout time.Duration `name:"publish-timeout" env:"PUBLISH_TIMEOUT" default:"3s" help:"How long the log may take to acknowledge, at most 4.5s; then the answer is 503."`
+}
+
+// Check implements cli.Checked.
+func (c *logFlags) Check(faults *cli.Faults) {
+	c.Common.Check(faults)
+	c.streamFlags.Check(faults)
+	c.CheckArchive(&c.Common, faults)
+	c.keepFlags.Check(faults)
+	c.checkArchived(c.ArchiveURL, faults)
+	checkReplicas(c.Replicas, faults)
 	if c.EmbeddedAddr != "" {
 		cli.CheckAddress("EMBEDDED_NATS_ADDR", c.EmbeddedAddr, faults)
 	}
 	if c.MaxBodyBytes < 1 || c.MaxBodyBytes > maxBody {
 		faults.Addf("MAX_BODY_BYTES is %d, must be 1 to %d", c.MaxBodyBytes, maxBody)
-	}
-	if c.MaxInFlight < 1 {
-		faults.Addf("MAX_IN_FLIGHT is %d, must be at least 1", c.MaxInFlight)
 	}
 	if c.PublishTimeout <= 0 || c.PublishTimeout > maxPublishTimeout {
 		faults.Addf("PUBLISH_TIMEOUT is %s, must be above 0 and at most %s", c.PublishTimeout, maxPublishTimeout)
@@ -80,8 +93,9 @@ func (c *serveCommand) Check(faults *cli.Faults) {
 type secretFlags struct {
 	cli.SecretFlags
 
-	secrets providers.Secrets // of each provider that is served
-	weak    []string          // the variables of secrets that can be guessed
+	optional bool              // no secret is needed, because events are pulled
+	secrets  providers.Secrets // of each provider that is served
+	weak     []string          // the variables of secrets that can be guessed
 }
 
 // minSecret is in bytes. A shorter secret can be guessed.
@@ -89,7 +103,11 @@ const minSecret = 16
 
 // Check implements cli.Checked.
 func (s *secretFlags) Check(faults *cli.Faults) {
-	all := s.Require(faults)
+	read := s.Require
+	if s.optional {
+		read = s.Take
+	}
+	all := read(faults)
 	s.secrets, s.weak = cli.NewSecrets(all, faults), nil
 	for _, given := range all {
 		variable := given.Variable

@@ -50,7 +50,7 @@ func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.
 const startTimeout = 30 * time.Second
 
 // openLog starts the embedded log or connects to the cluster. The second result closes it.
-func (c *serveCommand) openLog(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger) (*eventlog.Log, func() error, error) {
+func (c *logFlags) openLog(ctx context.Context, readiness *telemetry.Readiness, logger *slog.Logger) (*eventlog.Log, func() error, error) {
 	if c.NATSURL != "" {
 		config := logConfig(&c.Common, logger)
 		config.Whole = c.keep.All()

@@ -50,6 +50,7 @@ type grammar struct {
 	Status       statusCommand       `cmd:"" help:"Show the state of the running ingest: the log, its archive, the answers of the last minutes."`
 	Healthcheck  healthcheckCommand  `cmd:"" help:"Say whether the ingest of this machine or container is ready, or why not."`
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
+	Pull         pullCommand         `cmd:"" help:"Append the events that a provider has and the log lacks."`
 	Give         giveCommand         `cmd:"" help:"Give a user credits, a licence or a subscription."`
 	Take         takeCommand         `cmd:"" help:"Take back what a payment or a gift gave."`
 	Extend       extendCommand       `cmd:"" help:"Extend the period of a subscription."`

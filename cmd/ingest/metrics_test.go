@@ -28,11 +28,12 @@ func metricsOf(t *testing.T, args ...string) *docs.Metrics {
 	all := &grammar{}
 	_, err := cli.Parse(all, "ingest", "", append([]string{
 		"serve", "--data-dir", t.TempDir(), "--listen-addr", "127.0.0.1:0", "--provider-webhook-secret", "whsec_0123456789abcdef",
+		"--stripe-api-key", "key", "--pull-interval", "0",
 	}, args...), io.Discard, io.Discard)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	metrics, state, ended := docs.NewMetrics(telemetry.NewRegistry(cli.Build())), newState(), make(chan error, 1)
+	metrics, state, ended := docs.NewMetrics(telemetry.NewRegistry(cli.Build()), telemetry.NewReady(telemetry.NewReadiness().Ready)), newState(), make(chan error, 1)
 	go func() { ended <- all.Serve.receive(ctx, state, testenv.Logger(t), metrics) }()
 	wait.Until(t, func() bool { return state.parts.Load() != nil || len(ended) > 0 })
 	stop()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"time"
 
@@ -39,6 +40,9 @@ func (c *serveCommand) UntilStopped() bool { return true }
 // Run serves operators from the beginning, and receives deliveries once the log is open.
 func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.Logger(streams.Err)
+	for _, missing := range c.notPulled {
+		logger.WarnContext(ctx, "the events of a provider are not pulled", "reason", missing)
+	}
 	for _, variable := range c.weak {
 		logger.WarnContext(ctx, "a signing secret is shorter than 16 bytes and can be guessed", "variable", variable)
 	}
@@ -48,6 +52,8 @@ func (c *serveCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return fmt.Errorf("ADMIN_ADDR: %w", err)
 	}
 	admin.Handle("GET /status", state)
+	// A page in a browser of this machine must not start a pull.
+	admin.Handle("POST /pull", http.NewCrossOriginProtection().Handler(http.HandlerFunc(state.servePull)))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return admin.Run(ctx) })
 	group.Go(func() error {
@@ -83,7 +89,14 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 	if err != nil {
 		return err
 	}
-	state.parts.Store(&parts{log, handler, archiver})
+	pulling := c.pullConfig(c.PullInterval, logger)
+	pulling.Complete = handler.Pulled
+	pulls, closePulls, err := newPullers(c.apis, pulling, c.secretFlags, log, registry)
+	if err != nil {
+		return err
+	}
+	defer closePulls()
+	state.parts.Store(&parts{log, handler, archiver, pulls})
 	state.readiness.From(log.Ready)
 	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String())
 
@@ -98,6 +111,11 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 		}
 		return nil
 	})
+	for _, puller := range pulls {
+		if c.PullInterval > 0 {
+			group.Go(func() error { return puller.Run(serving, time.Time{}, nil) })
+		}
+	}
 	if archiver != nil {
 		group.Go(func() error {
 			return endWithin(serving, archiveEndTimeout, "the archive "+archiver.Place.String(), archiver.Run)

@@ -25,6 +25,7 @@ type parts struct {
 	log      *eventlog.Log
 	handler  *webhook.Handler
 	archiver *archive.Archiver // nil if there is no archive
+	pullers  pullers
 }
 
 func newState() *state {

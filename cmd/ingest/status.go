@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/report/logreport"
-	"github.com/payfold/payfold/internal/telemetry"
 )
 
 type statusCommand struct {
@@ -18,17 +16,12 @@ type statusCommand struct {
 
 // Run shows how the running ingest is, also while it starts. It fails if none runs.
 func (c *statusCommand) Run(ctx context.Context, streams cli.Streams) error {
-	answer, err := telemetry.Ask(ctx, c.AdminAddr, "/status")
-	if err != nil {
-		return fmt.Errorf("%w; is ingest running with this ADMIN_ADDR? Without it, see: ingest check, ingest archive", err)
-	}
-	var state logreport.Ingest
-	err = json.Unmarshal(answer, &state)
-	if err == nil && state.StartedAt.IsZero() {
-		err = errors.New("its answer has no start time")
-	}
-	if err != nil {
+	state, err := logreport.AskIngest(ctx, c.AdminAddr)
+	switch {
+	case errors.Is(err, logreport.ErrNotIngest):
 		return fmt.Errorf("the program at ADMIN_ADDR %s is not ingest: %w", c.AdminAddr, err)
+	case err != nil:
+		return fmt.Errorf("%w; is ingest running with this ADMIN_ADDR? Without it, see: ingest check, ingest archive", err)
 	}
 	return state.Write(streams.Out, c.JSON)
 }

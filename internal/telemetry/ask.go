@@ -18,12 +18,34 @@ const askTimeout = 3 * time.Second
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 1 << 20
 
+// ErrUnanswered means that no program listens at the address.
+var ErrUnanswered = errors.New("nothing answers")
+
 // Ask asks the Admin of a program on this machine. addr is the address on which it listens. If addr
 // has no host, or a host that means all interfaces, Ask uses the loopback interface. If the answer is
 // not 200, it is the error.
 func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
+	answer, err := send(ctx, http.MethodGet, addr, path)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Close()
+	body, err := io.ReadAll(io.LimitReader(answer, maxAnswer))
+	if err != nil {
+		return nil, unanswered(ctx, addr, err)
+	}
+	return body, nil
+}
+
+// Post is Ask for work that takes long: it posts nothing to path, and returns the answer while it is written. The caller
+// closes it.
+func Post(ctx context.Context, addr, path string) (io.ReadCloser, error) {
+	return send(ctx, http.MethodPost, addr, path)
+}
+
+func send(ctx context.Context, method, addr, path string) (io.ReadCloser, error) {
 	targets, err := reachable(addr)
 	if err != nil {
 		return nil, err
@@ -34,7 +56,7 @@ func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 			return dial(ctx, targets)
 		},
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://admin.invalid"+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, method, "http://admin.invalid"+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -42,22 +64,19 @@ func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 	if err != nil {
 		return nil, unanswered(ctx, targets[0], err)
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return nil, unanswered(ctx, targets[0], err)
-	}
 	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(strings.TrimSpace(string(body)))
+		defer response.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+		return nil, errors.New(strings.TrimSpace(string(text)))
 	}
-	return body, nil
+	return response.Body, nil
 }
 
 func unanswered(ctx context.Context, target string, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("not within %s", askTimeout)
 	}
-	return fmt.Errorf("nothing answers at ADMIN_ADDR %s: %w", target, err)
+	return fmt.Errorf("%w at ADMIN_ADDR %s: %w", ErrUnanswered, target, err)
 }
 
 // dial connects to the first of the addresses that accepts a connection.

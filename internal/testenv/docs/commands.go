@@ -24,7 +24,7 @@ var (
 	folderOfBin  = regexp.MustCompile(`^(?:bin|new|old)/`)
 	afterCommand = regexp.MustCompile(` [#>|].*`) // a comment, or where the output goes
 	placeholder  = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
-	substitutes  = map[string]string{"N": "1", "SEQ": "1", "TIME": "2026-01-31T12:00:00Z", "DATE": "2099-01-01", "SCHEMA": "portal_next", "NAME": "portal_next", "--provider NAME": "creem", "--url URL": "http://localhost"}
+	substitutes  = map[string]string{"N": "1", "SEQ": "1", "TIME": "2026-01-31T12:00:00Z", "DATE": "2099-01-01", "SCHEMA": "portal_next", "NAME": "portal_next", "--provider NAME": "creem", "reconcile NAME": "stripe", "--url URL": "http://localhost"}
 )
 
 // CommandFaults lists every command of program in the documents that its command line does
@@ -83,7 +83,8 @@ func (c command) isName(node *kong.Node) bool {
 func (c command) parse(program string, grammar any) error {
 	const secret = "whsec_of_the_documents"
 	given := map[string]string{
-		cli.SecretName: secret, "CREEM_WEBHOOK_SECRET": secret, "PAYFOLD_EVENT_SECRET": secret, cli.VerifierKeyName: verifierKey,
+		cli.SecretName: secret, "CREEM_WEBHOOK_SECRET": secret, "PAYFOLD_EVENT_SECRET": secret, "STRIPE_API_KEY": secret,
+		cli.VerifierKeyName: verifierKey,
 	}
 	maps.Copy(given, c.variables)
 	for name, value := range given {
