@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules test-monitoring test-console test-portal test-signatures test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules test-monitoring test-console test-portal test-signatures test-export test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -82,6 +82,11 @@ test-portal: ## examples/portal in a browser: the real programs, deliveries sign
 test-signatures: ## what the official packages of the providers sign, sent to the real ingest, and what they say of ours; needs npm
 	internal/providers/official/ensure.sh && \
 	cd internal/providers/official && go vet ./... && go test -count 1 -timeout 10m ./...
+
+test-export: ## DuckDB reads what projector export writes, and has the sums that Postgres has; needs npm
+	internal/providers/official/ensure.sh internal/export/duckdb && \
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	cd internal/export/duckdb && go vet ./... && go test -count 1 -timeout 10m ./...
 
 test-units: ## systemd-analyze rates the exposure of each systemd unit below 2.0
 	@for unit in deploy/systemd/*.service; do \

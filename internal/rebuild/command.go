@@ -47,6 +47,40 @@ func (c *Command) Run(ctx context.Context) (store.Schema, error) {
 	return c.Store.SchemaNamed(ctx, c.Store.Schema())
 }
 
+// Use builds the tables as of UntilSeq or Until in the store's schema, which only this method uses, calls use with
+// their state, and drops them. It drops what a killed process has left.
+func (c *Command) Use(ctx context.Context, use func(context.Context, store.Schema) error) error {
+	info, err := c.Log.Info(ctx)
+	if err != nil {
+		return err
+	}
+	unlock, err := c.Store.LockSchema(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	until, err := c.end(ctx, info)
+	if err != nil {
+		return err
+	}
+	if err := c.Store.DropLocked(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
+		return err
+	}
+	defer c.Store.DropAtEnd(ctx)
+	if err := c.prepare(ctx, info, until); err != nil {
+		return err
+	}
+	c.Stage = tables.InUse
+	if err := c.Rebuild.Run(ctx, until); err != nil {
+		return err
+	}
+	built, err := c.Store.SchemaNamed(ctx, c.Store.Schema())
+	if err != nil {
+		return err
+	}
+	return use(ctx, built)
+}
+
 // end returns the sequence of the last message to fold.
 func (c *Command) end(ctx context.Context, info eventlog.Info) (until uint64, err error) {
 	switch {

@@ -90,7 +90,12 @@ func partitionsAndPositions(at map[int]uint64) (partitions []int32, positions []
 
 // Checkpoints returns all checkpoints, ordered by partition.
 func (s *Store) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
-	return Collect(ctx, s.pool, "read the checkpoints", pgx.RowToStructByPos[Checkpoint],
+	return CheckpointsIn(ctx, s.pool)
+}
+
+// CheckpointsIn is Checkpoints, read by q from the schema of its search_path.
+func CheckpointsIn(ctx context.Context, q Querier) ([]Checkpoint, error) {
+	return Collect(ctx, q, "read the checkpoints", pgx.RowToStructByPos[Checkpoint],
 		"select partition, position, position_digest, log_id from checkpoint order by partition")
 }
 

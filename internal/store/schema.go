@@ -29,6 +29,8 @@ const (
 	PreviousSchema = "portal_prev"
 	// VerifySchema is the schema into which verify folds the log.
 	VerifySchema = "portal_verify"
+	// ExportSchema has the tables of an export as of the past.
+	ExportSchema = "portal_export"
 	// TransientSchema exists only within one transaction, of a promotion or of a comparison
 	// of definitions.
 	TransientSchema = "portal_aside"
@@ -50,7 +52,7 @@ func CheckName(name string) error {
 		return fmt.Errorf("schema %q: a name is up to 60 small letters, digits and underscores", name)
 	case name == LiveSchema:
 		return fmt.Errorf("schema %s: %w; rebuild a candidate and promote it", name, ErrLive)
-	case name == PreviousSchema, name == TransientSchema, name == VerifySchema,
+	case name == PreviousSchema, name == TransientSchema, name == VerifySchema, name == ExportSchema,
 		name == WalletSchema, name == TransientWallet, name == "payfold", name == "public", name == "information_schema", strings.HasPrefix(name, "pg_"):
 		return fmt.Errorf("schema %s: the name is taken", name)
 	}
