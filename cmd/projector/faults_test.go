@@ -9,6 +9,7 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/providerapi"
 	"github.com/payfold/payfold/internal/testenv/specification"
 )
 
@@ -23,10 +24,21 @@ func TestFlagsThatDoNotGoTogetherAreFaults(t *testing.T) {
 		"quarantine retry x":                                 `<seq>: "x" is not a whole number`,
 		"explain evt_1 --before=5":                           "--before needs --user",
 		"verify --checkpoint=file":                           "CHECKPOINT_VERIFIER_KEY is missing: without the signer's verifier key a checkpoint proves nothing; set it to the key that ingest checkpoint --new-key printed",
-		"verify --archive-url=ftp://a":                       "ARCHIVE_URL: ",
+		"reconcile nobody":                                   `"nobody" has no lists that payfold can compare; these have: creem, paddle, polar, stripe`,
+		"reconcile stripe":                                   "STRIPE_API_KEY is missing: a key that may only read is enough",
+		"reconcile stripe --stripe-api-key=k --since=2999-01-01T00:00:00Z": "--since is in the future",
+		"verify --archive-url=ftp://a":                                     "ARCHIVE_URL: ",
 	} {
 		_, err := cli.Parse(&grammar{}, "projector", "", strings.Fields(args), io.Discard, io.Discard)
 		require.ErrorContains(t, err, fault, args)
+	}
+}
+
+func TestReconcileNeedsOnlyTheKeyOfItsProvider(t *testing.T) {
+	t.Parallel()
+	for _, name := range providerapi.Names() {
+		_, err := cli.Parse(&grammar{}, "projector", "", []string{"reconcile", name, "--" + name + "-api-key=k"}, io.Discard, io.Discard)
+		require.NoError(t, err, name)
 	}
 }
 

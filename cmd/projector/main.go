@@ -28,6 +28,7 @@ type grammar struct {
 	Status      statusCommand      `cmd:"" help:"Show partitions, owners, lag, outcomes, out-of-order events and schemas."`
 	Explain     explainCommand     `cmd:"" help:"Show what an event did and why, or what a user has and which events gave it."`
 	Verify      verifyCommand      `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`
+	Reconcile   reconcileCommand   `cmd:"" help:"Compare the tables with the payments, subscriptions and refunds that a provider lists."`
 	Export      exportCommand      `cmd:"" help:"Write the tables as Parquet or CSV files, for analysts."`
 	Rebuild     rebuildCommand     `cmd:"" help:"Fold the whole log into the tables of a candidate schema."`
 	Promote     promoteCommand     `cmd:"" help:"Make the tables of a candidate schema live."`

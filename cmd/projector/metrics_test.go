@@ -2,15 +2,18 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/reconcile"
 	"github.com/payfold/payfold/internal/telemetry"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/docs"
 )
 
 func TestEveryMetricIsPrinted(t *testing.T) {
-	metrics := docs.NewMetrics(telemetry.NewRegistry(cli.Build()))
+	metrics := docs.NewMetrics(telemetry.NewRegistry(cli.Build()), telemetry.NewReady(telemetry.NewReadiness().Ready))
 	new(runCommand).parts(sources{}, nil, testenv.Logger(t), metrics)
 	docs.RequirePrintedMetrics(t, "projector", metrics)
+	docs.RequirePrintedMetrics(t, "reconcile", docs.NewMetrics(reconcileMetrics(reconcile.Result{}, time.Time{})))
 }

@@ -1,0 +1,61 @@
+package reconcile
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/providerapi"
+)
+
+// pullMargin is how long before an object's time its event is asked for. Providers' clocks and ours differ.
+const pullMargin = time.Hour
+
+// repair says what repairs a difference: a command, or where the way is described.
+func (c *run) repair(d *Difference) string {
+	switch d.What {
+	case UnknownPayment:
+		return fmt.Sprintf("projector explain %s shows its event; ingest take --user %s --payment %s --all takes it back",
+			arg(d.Event), arg(cmp.Or(d.User, "USER")), arg(d.Payment))
+	case UnknownSubscription, UnknownRefund, OtherAmount:
+		return fmt.Sprintf("projector explain %s shows its event; one of your own corrects it: docs/by-hand.md", arg(d.Event))
+	case MissingPayment:
+		if d.Outcome != "" {
+			return fmt.Sprintf("projector explain %s shows why", arg(d.Event))
+		}
+	}
+	name, since := c.of.Provider.Name(), d.changed.Add(-pullMargin).Truncate(time.Second)
+	switch keeps := c.of.Provider.Keeps(); {
+	case keeps == 0:
+		return fmt.Sprintf("send its event again from the dashboard; ingest pull %s gets it if it still waits there", name)
+	case d.changed.IsZero():
+		return fmt.Sprintf("ingest pull %s --since %s", name,
+			c.began.Add(pullMargin-keeps).Truncate(time.Second).Format(time.RFC3339))
+	case c.began.Sub(since) < keeps:
+		return fmt.Sprintf("ingest pull %s --since %s", name, since.Format(time.RFC3339))
+	case d.kind == providerapi.Subscriptions: // not every provider says when its status changed
+		return fmt.Sprintf("ingest pull %s --since %s; if it stays: an event of your own, docs/by-hand.md#anything-else",
+			name, c.began.Add(pullMargin-keeps).Truncate(time.Second).Format(time.RFC3339))
+	case d.What == MissingPayment:
+		order := ""
+		if d.byOrder {
+			order = " --order"
+		}
+		return fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user %s", arg(d.Payment), order,
+			arg(cmp.Or(d.User, "USER")))
+	}
+	return "its event is too old for ingest pull: an event of your own, docs/by-hand.md#anything-else"
+}
+
+// arg quotes a word of a command for a shell, if it needs that.
+func arg(text string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || r == ':' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r &&
+			r <= 'Z'
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
