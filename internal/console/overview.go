@@ -32,7 +32,7 @@ const (
 )
 
 func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view, error) {
-	shown, err := browse.Overview(r.Context(), c.Log, tables, overviewEvents)
+	shown, err := browse.Overview(r.Context(), c.Log, tables, overviewEvents, dayOf)
 	if err != nil {
 		return view{}, err
 	}
@@ -92,3 +92,6 @@ func replicasBehind(log *status.Log) string {
 	}
 	return fmt.Sprintf("Only %d of %d NATS servers have the whole log. The others are behind or away.", log.Current, log.Replicas)
 }
+
+// dayOf returns when the day of a moment began, in UTC.
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -20,7 +20,7 @@ type searchPage struct {
 
 // search shows everything that has an id. If there is only one hit, a browser is sent to its page.
 func (c *Console) search(r *http.Request, asked query, tables *store.Store) (view, error) {
-	hits, err := browse.Search(r.Context(), tables, asked.Get("q"))
+	hits, err := browse.Search(r.Context(), tables, asked.Get("q"), c.ShowPersonalData)
 	if err == nil && len(hits) == 0 {
 		if pending, ok := c.pending(r.Context(), asked); ok {
 			return view{template: "pending.html", title: "Event " + page.Clean(pending.EventID), data: map[string]explain.Pending{"pending": pending}}, nil

@@ -85,7 +85,7 @@ func TestASearchFindsEveryKindOfName(t *testing.T) {
 		"":         {},
 		"t\x00":    nil,
 	} {
-		got, err := Search(ctx, s, text)
+		got, err := Search(ctx, s, text, false)
 		require.NoError(t, err, text)
 		require.ElementsMatch(t, want, got, text)
 	}

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,12 +18,17 @@ import (
 type OverviewAnswer struct {
 	Totals
 	status.Status
-	Newest []explain.WithWhy   `json:"newest"` // the newest first
-	Pauses []invitations.Pause `json:"-"`      // of invitations, in force
+	Today     Today               `json:"today"`
+	Ungranted []Ungranted         `json:"ungranted"` // the most money first
+	Disputes  []Amounts           `json:"disputes"`  // of the last week
+	Unclaimed []Amounts           `json:"waiting_for_user_money"`
+	Silence   Silence             `json:"silence"`
+	Newest    []explain.WithWhy   `json:"newest"` // the newest first
+	Pauses    []invitations.Pause `json:"-"`      // of invitations, in force
 }
 
-// Overview reads the answer for a start page, with at most newest events.
-func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (OverviewAnswer, error) {
+// Overview reads the answer for a start page, with at most newest events. today says when the day of a moment began.
+func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int, today func(time.Time) time.Time) (OverviewAnswer, error) {
 	var database status.Database
 	out, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out OverviewAnswer, err error) {
 		if out.Totals, err = totals(ctx, tx, now, window); err != nil {
@@ -36,12 +42,31 @@ func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (Ov
 			return out, err
 		}
 		out.Newest = list.Items
-		out.Pauses, err = invitations.Pauses(ctx, tx, now.At)
-		return out, err
+		if out.Pauses, err = invitations.Pauses(ctx, tx, now.At); err != nil {
+			return out, err
+		}
+		return out, out.readMoney(ctx, tx, now, today(now.At))
 	})
 	if err != nil {
 		return OverviewAnswer{}, err
 	}
 	out.Status = status.WithLog(ctx, log, database, nil)
 	return out, nil
+}
+
+func (a *OverviewAnswer) readMoney(ctx context.Context, tx pgx.Tx, now Moment, today time.Time) (err error) {
+	if a.Today, err = readToday(ctx, tx, today, window); err != nil {
+		return err
+	}
+	if a.Ungranted, err = readUngranted(ctx, tx, namedWindow); err != nil {
+		return err
+	}
+	if a.Disputes, err = readDisputes(ctx, tx, now.At, window); err != nil {
+		return err
+	}
+	if a.Unclaimed, err = readAmounts(ctx, tx, "the payments without a customer", waitingMoneySQL); err != nil {
+		return err
+	}
+	a.Silence, err = readSilence(ctx, tx)
+	return err
 }

@@ -17,8 +17,9 @@ import (
 // quarantined events, and payments that have granted nothing yet.
 type RejectedAnswer struct {
 	Moment
-	Groups      []RejectedGroup                    `json:"groups"`   // the one with the newest event first
-	Complete    bool                               `json:"complete"` // false: there are more rejected events, older ones
+	Ungranted   []Ungranted                        `json:"ungranted"` // purchases, the most money first
+	Groups      []RejectedGroup                    `json:"groups"`    // the one with the newest event first
+	Complete    bool                               `json:"complete"`  // false: there are more rejected events, older ones
 	Quarantined status.Counted[status.Quarantined] `json:"quarantined_events"`
 	Waiting     status.Waiting                     `json:"waiting_for_user"`
 }
@@ -45,6 +46,9 @@ func Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
 		out.Moment = now
 		if out.Groups, out.Complete, err = rejectedGroups(ctx, tx, namedWindow); err != nil {
 			return out, fmt.Errorf("group the rejected events: %w", err)
+		}
+		if out.Ungranted, err = readUngranted(ctx, tx, namedWindow); err != nil {
+			return out, err
 		}
 		state, err := status.ReadDatabase(ctx, tx, db.Schema())
 		out.Quarantined, out.Waiting = state.Quarantined, state.Waiting

@@ -27,7 +27,7 @@ func TestTotalsAreExactThroughAPromotionUnderLoad(t *testing.T) {
 	done := make(chan struct{})
 	reading.Go(func() error {
 		for {
-			got, err := Overview(ctx, headOnly{}, tables, 1)
+			got, err := Overview(ctx, headOnly{}, tables, 1, noToday)
 			if err != nil {
 				return err
 			}

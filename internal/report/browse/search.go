@@ -31,14 +31,14 @@ type Hit struct {
 	Text string `json:"text"` // what the name is, or more about the hit
 }
 
-// maxHits bounds a search.
+// maxHits bounds the hits of a search, of each kind.
 const maxHits = 20
 
-// Search looks for the id of an event, user, payment, transaction, order or subscription, as the
-// provider wrote it or as the tables have it. It also looks for a sequence of the log, and a GitHub user.
-// It finds whole names only: the indexes have the order of the database's collation, which does
-// not keep names with the same beginning together.
-func Search(ctx context.Context, db *store.Store, text string) ([]Hit, error) {
+// Search looks for the id of an event, user, payment, transaction, order, subscription, refund or dispute, as the
+// provider wrote it or as the tables have it. It also looks for a sequence of the log, and a GitHub user. If nothing has
+// the whole text, it looks for ids that begin with it; see hits.prefixes. Only with names it looks
+// for beginnings of GitHub names: answers to them would reveal a masked name letter by letter.
+func Search(ctx context.Context, db *store.Store, text string, names bool) ([]Hit, error) {
 	text = explain.Storable(strings.TrimSpace(text))
 	if text == "" {
 		return []Hit{}, nil
@@ -46,13 +46,19 @@ func Search(ctx context.Context, db *store.Store, text string) ([]Hit, error) {
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]Hit, error) {
 		found := hits{}
 		for _, look := range []func(context.Context, pgx.Tx, string) error{
-			found.events, found.messages, found.payments, found.subscriptions, found.users, found.gitHubUsers,
+			found.events, found.messages, found.payments, found.subscriptions, found.users, found.gitHubUsers, found.reversals,
 		} {
 			if err := look(ctx, tx, text); err != nil {
 				return nil, fmt.Errorf("search: %w", err)
 			}
 		}
-		return found[:min(len(found), maxHits)], nil
+		if len(found) > 0 {
+			return found, nil
+		}
+		if err := found.prefixes(ctx, tx, text, names); err != nil {
+			return nil, fmt.Errorf("search for a beginning: %w", err)
+		}
+		return found.firstOfEach(), nil
 	})
 }
 
@@ -66,6 +72,17 @@ func (h *hits) add(kind, id, text string) {
 		}
 	}
 	*h = append(*h, Hit{kind, id, text})
+}
+
+// firstOfEach returns at most maxHits hits of each kind.
+func (h *hits) firstOfEach() []Hit {
+	out, of := []Hit{}, map[string]int{}
+	for _, hit := range *h {
+		if of[hit.Kind]++; of[hit.Kind] <= maxHits {
+			out = append(out, hit)
+		}
+	}
+	return out
 }
 
 func (h *hits) events(ctx context.Context, tx pgx.Tx, id string) error {

@@ -82,3 +82,6 @@ func ids(list []explain.WithWhy) []string {
 	}
 	return out
 }
+
+// noToday is the day of the tests, on which nothing came.
+func noToday(now time.Time) time.Time { return now }

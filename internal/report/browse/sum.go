@@ -47,6 +47,9 @@ func (s Sum) Float() float64 {
 	return roughly
 }
 
+// Int64 returns the sum, if 64 bits can hold it.
+func (s Sum) Int64() (n int64, fits bool) { return s.number().Int64(), s.number().IsInt64() }
+
 // String has all digits.
 func (s Sum) String() string { return s.number().String() }
 

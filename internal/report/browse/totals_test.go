@@ -19,7 +19,7 @@ import (
 // requireCounts requires what "select count(*)" gives.
 func requireCounts(ctx context.Context, t *testing.T, s *store.Store) Totals {
 	t.Helper()
-	all, err := Overview(ctx, headOnly{}, s, 1)
+	all, err := Overview(ctx, headOnly{}, s, 1, noToday)
 	require.NoError(t, err)
 	got := all.Totals
 	require.True(t, got.Complete)
@@ -70,7 +70,7 @@ func TestAnOverviewIsOfOneMomentWhileEventsAreApplied(t *testing.T) {
 	for range 4 {
 		group.Go(func() error {
 			for {
-				got, err := Overview(ctx, headOnly{fault: errors.New("away")}, s, 2)
+				got, err := Overview(ctx, headOnly{fault: errors.New("away")}, s, 2, noToday)
 				if err != nil {
 					return err
 				}

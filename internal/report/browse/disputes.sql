@@ -1,0 +1,12 @@
+-- the disputes among the newest $3 events from sequence $1 on that were received at $2 or later, by currency
+with newest as materialized (
+  select stream_seq, event_id, action, received_at from processed_event where stream_seq >= $1 order by stream_seq desc limit $3
+), disputes as (
+  select distinct on (r.reversal_id) r.reversal_id, coalesce(r.amount, r.total, p.amount) as amount, p.currency
+  from newest e
+  join reversal r on r.event_id = e.event_id
+  left join payment_facts p on p.provider_payment_id = r.provider_payment_id
+  where e.received_at >= $2 and r.cause = 'chargeback' and r.status = 'succeeded'
+  order by r.reversal_id, e.stream_seq desc
+)
+select coalesce(currency, ''), count(*), coalesce(sum(amount), 0)::text, count(amount) from disputes group by 1 order by 2 desc

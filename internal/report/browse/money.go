@@ -1,0 +1,128 @@
+package browse
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/report/explain"
+)
+
+// Amounts are a number of things with a price in one currency, and the sum of these prices, in the minor unit.
+type Amounts struct {
+	Currency string `json:"currency"` // empty: the provider gives none
+	Count    int64  `json:"count"`
+	Sum      Sum    `json:"sum"`
+	Priced   int64  `json:"priced"` // how many of them have an amount
+}
+
+// readAmounts reads rows of a currency, a count, a sum in digits and the count of known amounts.
+func readAmounts(ctx context.Context, tx pgx.Tx, what, sql string, args ...any) (out []Amounts, err error) {
+	out = []Amounts{}
+	rows, _ := tx.Query(ctx, sql, args...) // ForEachRow returns its error
+	var one Amounts
+	var digits string
+	_, err = pgx.ForEachRow(rows, []any{&one.Currency, &one.Count, &digits, &one.Priced}, func() (err error) {
+		one.Sum, err = parseSum(digits)
+		out = append(out, one)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", what, err)
+	}
+	return out, nil
+}
+
+// Today is what the events of the present day have brought.
+type Today struct {
+	Since         time.Time  `json:"since"` // when the day began
+	Complete      bool       `json:"complete"`
+	Payments      int64      `json:"payments"`
+	Money         []MoneySum `json:"money"` // of these payments
+	Subscriptions int64      `json:"new_subscriptions"`
+	Refunds       int64      `json:"refunds"` // and disputes
+	Credits       int64      `json:"credits_granted"`
+}
+
+// MoneySum is a sum in one currency, in the minor unit.
+type MoneySum struct {
+	Currency string      `json:"currency"`
+	Sum      json.Number `json:"sum"` // has all digits
+}
+
+//go:embed today.sql
+var todaySQL string
+
+// readToday counts what was received since a moment. It looks at the newest events, at most limit.
+func readToday(ctx context.Context, tx pgx.Tx, since time.Time, limit int64) (Today, error) {
+	out := Today{Since: since}
+	from, err := explain.SeqAt(ctx, tx, since.Add(-explain.ClockSlack))
+	if err != nil {
+		return out, err
+	}
+	err = tx.QueryRow(ctx, todaySQL, from, since, limit).
+		Scan(&out.Complete, &out.Payments, &out.Money, &out.Subscriptions, &out.Refunds, &out.Credits)
+	if err != nil {
+		return out, fmt.Errorf("count what came today: %w", err)
+	}
+	return out, nil
+}
+
+// Silence says when the newest event came, and how long a pause between events is at most, usually.
+type Silence struct {
+	Since   time.Time     `json:"newest_received_at"`
+	Longest time.Duration `json:"-"` // between two of the newest events
+	Events  int64         `json:"-"` // that were looked at
+}
+
+const (
+	silenceEvents = 1000
+	// Fewer events do not tell what is usual, and nobody needs to look after a shorter silence.
+	fewEvents    = 100
+	shortSilence = time.Hour
+)
+
+// Unusual reports whether no event has come for twice as long as ever between the newest ones.
+func (s Silence) Unusual(now time.Time) bool {
+	silent := now.Sub(s.Since)
+	return s.Events >= fewEvents && silent > shortSilence && silent > 2*s.Longest
+}
+
+//go:embed silence.sql
+var silenceSQL string
+
+func readSilence(ctx context.Context, tx pgx.Tx) (out Silence, err error) {
+	var newest *time.Time
+	var seconds float64
+	if err = tx.QueryRow(ctx, silenceSQL, silenceEvents).Scan(&out.Events, &newest, &seconds); err != nil {
+		return out, fmt.Errorf("read the pauses between events: %w", err)
+	}
+	if newest != nil {
+		out.Since = *newest
+	}
+	out.Longest = time.Duration(seconds * float64(time.Second))
+	return out, nil
+}
+
+//go:embed disputes.sql
+var disputesSQL string
+
+const disputesOf = 7 * 24 * time.Hour
+
+// readDisputes reads the disputes of the last week among the newest events, at most limit.
+func readDisputes(ctx context.Context, tx pgx.Tx, now time.Time, limit int64) ([]Amounts, error) {
+	since := now.Add(-disputesOf)
+	from, err := explain.SeqAt(ctx, tx, since.Add(-explain.ClockSlack))
+	if err != nil {
+		return nil, err
+	}
+	return readAmounts(ctx, tx, "the disputes", disputesSQL, from, since, limit)
+}
+
+// waitingMoneySQL uses the index payment_facts_unclaimed.
+const waitingMoneySQL = `select coalesce(currency, ''), count(*), coalesce(sum(amount), 0)::text, count(amount)
+	from payment_facts where user_id is null and known and reversed_at is null group by 1 order by 2 desc`

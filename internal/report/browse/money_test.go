@@ -1,0 +1,135 @@
+package browse
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+)
+
+func TestPurchasesThatGrantedNothingAreThereByProductWithTheirRepair(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	fixture.Reset(ctx, t, s, fixture.Sold)
+	paid := func(id, tx, product, user, amount string) string {
+		return `{"id":"` + id + `","eventType":"subscription.paid","object":{"last_transaction_id":"` + tx + `","product":"` + product +
+			`","last_transaction":{"id":"` + tx + `","amount_paid":` + amount + `,"currency":"EUR"},"subscription":"s1","metadata":{` + user + `}}}`
+	}
+	var log []events.Event
+	for i, body := range []string{
+		paid("e1", "t1", "prod_1", `"user_id":"u1"`, "500"),
+		paid("e2", "t2", "prod_2", `"user_id":"u2"`, "4900"),
+		paid("e3", "t3", "prod_1", `"user_id":"u 3"`, "700"),
+		paid("e4", "t3", "prod_1", `"user_id":"u 3"`, "700"),
+	} {
+		log = append(log, fixture.Event(t, uint64(i+1), body))
+	}
+	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 4})
+	require.NoError(t, err)
+	got, err := Rejected(ctx, s)
+	require.NoError(t, err)
+	require.Len(t, got.Ungranted, 2)
+	most, less := got.Ungranted[0], got.Ungranted[1]
+	require.Equal(t, "prod_2", most.Product)
+	require.Equal(t, Amounts{Currency: "EUR", Count: 1, Sum: SumOf(4900), Priced: 1}, most.Amounts)
+	require.Equal(t, "prod_1", less.Product)
+	require.Equal(t, Amounts{Currency: "EUR", Count: 2, Sum: SumOf(1200), Priced: 2}, less.Amounts, "t3 came twice")
+	require.Equal(t, "t3", less.Purchases[0].Payment, "the largest first")
+	require.Equal(t, "u 3", less.Purchases[0].User)
+	require.Contains(t, less.Catalogue, "prod_1: {kind: ")
+}
+
+func TestTodayIsWhatCameSinceTheDayBegan(t *testing.T) {
+	t.Parallel()
+	yesterday := fixture.Pack("e0", "p0", "u1", 7)
+	ctx, s := setup(t, append([]string{yesterday}, shop...)...)
+	got, err := Overview(ctx, headOnly{}, s, 1, func(time.Time) time.Time { return receivedAt(2) })
+	require.NoError(t, err)
+	require.True(t, got.Today.Complete)
+	require.Equal(t, fixture.Number(ctx, t, s, "select count(*) from payment where provider_payment_id <> 'p0'"), got.Today.Payments)
+	require.Equal(t, fixture.Number(ctx, t, s, "select sum(delta) from credit_ledger where entry = 'grant' and provider_payment_id <> 'p0'"), got.Today.Credits)
+	require.EqualValues(t, 1, got.Today.Refunds)
+	got, err = Overview(ctx, headOnly{}, s, 1, func(time.Time) time.Time { return receivedAt(1000) })
+	require.NoError(t, err)
+	require.Zero(t, got.Today.Payments+got.Today.Refunds+got.Today.Credits+got.Today.Subscriptions)
+	require.Empty(t, got.Today.Money)
+}
+
+func TestTodaysMoneyIsThereByCurrency(t *testing.T) {
+	t.Parallel()
+	body := func(id, amount, currency string) string {
+		return `{"id":"` + id + `","eventType":"checkout.completed","object":{"order":{"id":"o` + id + `","transaction":"t` + id + `","amount_paid":` + amount +
+			`,"currency":"` + currency + `"},"metadata":{"kind":"one_time","user_id":"u1","credits":1}}}`
+	}
+	ctx, s := setup(t, body("1", "1000", "EUR"), body("2", "550", "EUR"), body("3", "2500", "JPY"))
+	got, err := Overview(ctx, headOnly{}, s, 1, func(time.Time) time.Time { return received })
+	require.NoError(t, err)
+	require.Equal(t, []MoneySum{{"JPY", json.Number("2500")}, {"EUR", json.Number("1550")}}, got.Today.Money)
+}
+
+func TestDisputesOfTheWeekAreAddedUp(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1","amount_paid":1000,"currency":"EUR"},"metadata":{"kind":"one_time","user_id":"u1","credits":10}}}`,
+		`{"id":"e2","eventType":"dispute.created","object":{"id":"d1","transaction":{"id":"t1"}}}`)
+	for want, day := range map[int]time.Duration{1: time.Hour, 0: 8 * 24 * time.Hour} {
+		err := s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			got, err := readDisputes(ctx, tx, received.Add(day), window)
+			require.NoError(t, err)
+			require.Len(t, got, want)
+			if want == 1 {
+				require.Equal(t, Amounts{Currency: "EUR", Count: 1, Sum: SumOf(1000), Priced: 1}, got[0])
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+}
+
+func TestWhatCustomersOweIsAddedUp(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1","amount_paid":1000,"currency":"EUR"},"metadata":{"kind":"one_time","user_id":"u1","credits":10}}}`,
+		`{"id":"e2","eventType":"subscription.paid","object":{"id":"s1","last_transaction_id":"t2","last_transaction":{"id":"t2","amount_paid":1900,"currency":"EUR"},"metadata":{"credits":10,"user_id":"u2"}}}`,
+		`{"id":"e3","eventType":"subscription.past_due","object":{"id":"s1"}}`)
+	_, err := s.Pool().Exec(ctx, "select wallet.spend('u1', 8, 'k1')")
+	require.NoError(t, err)
+	apply(ctx, t, s, 3, `{"id":"e4","eventType":"refund.created","object":{"transaction":{"id":"t1"}}}`)
+	got, err := NewStandings().Last(ctx, s)
+	require.NoError(t, err)
+	require.Empty(t, got.Fault)
+	require.EqualValues(t, 1, got.Debtors)
+	require.EqualValues(t, 8, got.Owed)
+	require.Equal(t, []Amounts{{Currency: "EUR", Count: 1, Sum: SumOf(1900), Priced: 1}}, got.PastDue)
+}
+
+func TestASilenceIsUnusualIfItIsLongerThanEveryPause(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t, packs(120)...)
+	got, err := Overview(ctx, headOnly{}, s, 1, noToday)
+	require.NoError(t, err)
+	require.EqualValues(t, 120, got.Silence.Events)
+	require.Equal(t, time.Minute, got.Silence.Longest)
+	require.True(t, got.Silence.Unusual(got.Silence.Since.Add(2*time.Hour)))
+	require.False(t, got.Silence.Unusual(got.Silence.Since.Add(30*time.Minute)), "nobody needs to look")
+	got.Silence.Events = 50
+	require.False(t, got.Silence.Unusual(got.Silence.Since.Add(2*time.Hour)), "50 events do not tell what is usual")
+}
+
+func TestWordsOfACommandAreQuoted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"pay_1": "pay_1", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "'-x'", "$(rm)": "'$(rm)'", "": "''"} {
+		require.Equal(t, want, shellWord(text))
+	}
+	for text, want := range map[string]string{"prod_1": "prod_1", "123": `"123"`, "yes": `"yes"`, "a: b": `"a: b"`} {
+		require.Equal(t, want, yamlKey(text))
+	}
+}

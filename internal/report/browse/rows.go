@@ -1,0 +1,187 @@
+package browse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+const (
+	// maxCounted bounds the rows that a list looks at to count those of its filter.
+	maxCounted = 10_000
+	// batchRows is how many rows Each reads at once.
+	batchRows = 5000
+)
+
+// ErrBadPlace means that RowFilter.After is no RowList.Next.
+var ErrBadPlace = errors.New("after is next_after of an earlier answer")
+
+// RowFilter selects rows of a list. An empty field selects all. A list ignores the fields that its rows do not have.
+type RowFilter struct {
+	Status, Product, Kind, Provider string
+
+	Refunded   string    // "yes": some money of the payment went back; "no": none did
+	EndsBefore time.Time // the present period ends before it
+	From, To   time.Time // the provider's time is From or later, and before To
+
+	After string // RowList.Next of the page before; empty: the first page
+}
+
+// RowList is a page of a list of rows. Rows that are added later neither move nor repeat a row of the following pages.
+type RowList[R any] struct {
+	Moment
+	Items []R `json:"items"`
+
+	// Next is RowFilter.After for the next page; empty if this is the last one. A page that looked at the maximum
+	// number of rows ends early: then it can have few items, or none, although there are more.
+	Next string `json:"next_after"`
+
+	Count   int64 `json:"count"`    // of the rows of the filter, on all pages
+	AtLeast bool  `json:"at_least"` // there can be more than Count; they were not counted
+}
+
+// Rows is a list of rows. It is safe for concurrent use.
+type Rows[R any] struct {
+	// walk selects the rows after a place, in order, at most @window.
+	walk   func(RowFilter) string
+	order  string // of the rows
+	filter func(RowFilter, *conditions)
+
+	key     string         // SQL that makes the place of a row
+	placeOf func(R) string // the same
+	place   func(after string) (pgx.NamedArgs, error)
+}
+
+// conditions are those of a filter that no index serves.
+type conditions struct {
+	list []string
+	args pgx.NamedArgs
+}
+
+func (c *conditions) add(condition, name string, value any) {
+	c.list = append(c.list, condition)
+	c.args[name] = value
+}
+
+// equal adds a condition if the value is not empty.
+func (c *conditions) equal(column, value string) {
+	if value != "" {
+		name := strings.TrimPrefix(column, "w.")
+		c.add(column+" = @"+name, name, value)
+	}
+}
+
+// between adds conditions for the times that are not zero.
+func (c *conditions) between(column string, from, to time.Time) {
+	if !from.IsZero() {
+		c.add(column+" >= @since", "since", from)
+	}
+	if !to.IsZero() {
+		c.add(column+" < @until", "until", to)
+	}
+}
+
+// Page returns a page of at most limit rows.
+func (r *Rows[R]) Page(ctx context.Context, db *store.Store, f RowFilter, limit int) (RowList[R], error) {
+	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out RowList[R], err error) {
+		if out, err = r.read(ctx, tx, f, limit); err != nil {
+			return out, err
+		}
+		out.Moment = now
+		out.Count, out.AtLeast, err = r.count(ctx, tx, f)
+		return out, err
+	})
+}
+
+// Each calls do with all rows of the filter, in order, some at a time. All are of one moment. If a promotion replaces
+// the tables meanwhile, the error is store.ErrReplaced, and do has rows of the tables before.
+func (r *Rows[R]) Each(ctx context.Context, db *store.Store, f RowFilter, do func([]R) error) error {
+	begun := false
+	_, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, _ Moment) (none struct{}, err error) {
+		if begun { // do cannot take back what it has
+			return none, store.ErrReplaced
+		}
+		for at := f; ; {
+			page, err := r.read(ctx, tx, at, batchRows)
+			if err != nil {
+				return none, err
+			}
+			begun = true
+			if err := do(page.Items); err != nil || page.Next == "" {
+				return none, err
+			}
+			at.After = page.Next
+		}
+	})
+	return err
+}
+
+func (r *Rows[R]) read(ctx context.Context, tx pgx.Tx, f RowFilter, limit int) (out RowList[R], err error) {
+	where, err := r.where(f, f.After)
+	if err != nil {
+		return out, err
+	}
+	looked := limit + 1
+	if len(where.list) > 0 {
+		looked = max(window, looked)
+	}
+	where.args["window"], where.args["limit"] = looked, limit+1
+	sql := fmt.Sprintf("select * from (%s) w where %s order by %s limit @limit", r.walk(f), where, r.order)
+	rows, _ := tx.Query(ctx, sql, where.args) // CollectRows returns its error
+	if out.Items, err = pgx.CollectRows(rows, pgx.RowToStructByName[R]); err != nil {
+		return out, fmt.Errorf("list rows: %w", err)
+	}
+	if len(out.Items) > limit {
+		out.Items = out.Items[:limit]
+		out.Next = r.placeOf(out.Items[limit-1])
+		return out, nil
+	}
+	if len(where.list) == 0 {
+		return out, nil // it looked at one row more than the page has
+	}
+	// The page ends at the last row that it looked at, if there can be more.
+	where.args["looked"] = looked
+	err = tx.QueryRow(ctx, fmt.Sprintf("select %s from (%s) w order by %s offset @looked - 1 limit 1", r.key, r.walk(f), r.order),
+		where.args).Scan(&out.Next)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return out, nil
+	}
+	return out, err
+}
+
+// count counts the rows of the filter among the first maxCounted rows.
+func (r *Rows[R]) count(ctx context.Context, tx pgx.Tx, f RowFilter) (count int64, atLeast bool, err error) {
+	where, err := r.where(f, "")
+	if err != nil {
+		return 0, false, err
+	}
+	where.args["window"] = maxCounted + 1
+	err = tx.QueryRow(ctx, fmt.Sprintf("select count(*) filter (where %s), count(*) > %d from (%s) w",
+		where, maxCounted, r.walk(f)), where.args).Scan(&count, &atLeast)
+	if err != nil {
+		return 0, false, fmt.Errorf("count rows: %w", err)
+	}
+	return count, atLeast, nil
+}
+
+func (r *Rows[R]) where(f RowFilter, after string) (*conditions, error) {
+	args, err := r.place(after)
+	if err != nil {
+		return nil, err
+	}
+	args["status"] = f.Status
+	out := &conditions{args: args}
+	r.filter(f, out)
+	return out, nil
+}
+
+// String is the conditions in SQL.
+func (c conditions) String() string {
+	return strings.Join(append([]string{"true"}, c.list...), " and ")
+}

@@ -1,0 +1,60 @@
+package browse
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Standing is what customers owe. It is added up from all rows, so it is kept for a while; its Moment is that of the
+// computation.
+type Standing struct {
+	Moment
+	PastDue []Amounts `json:"past_due"` // subscriptions, with the last payment of each
+	Debtors int64     `json:"debtors"`  // customers who owe credits
+	Owed    int64     `json:"owed_credits"`
+	// Fault says why these numbers cannot be added up.
+	Fault string `json:"fault,omitempty"`
+}
+
+// maxDebtors bounds the customers whose wallets are added up.
+const maxDebtors = 1000
+
+// Standings computes the Standing of each schema at most every half minute. It is safe for concurrent use.
+type Standings struct{ kept *kept[Standing] }
+
+// NewStandings returns Standings that know nothing yet.
+func NewStandings() *Standings { return &Standings{newKept(readStanding)} }
+
+// Last returns the Standing, at most as old as a measure (measureAge).
+func (s *Standings) Last(ctx context.Context, db *store.Store) (Standing, error) {
+	last, err := s.kept.get(ctx, db)
+	if err != nil {
+		return Standing{}, err
+	}
+	last.value.Moment, last.value.Fault = last.Moment, last.fault
+	return last.value, nil
+}
+
+//go:embed past_due.sql
+var pastDueSQL string
+
+//go:embed debts.sql
+var debtsSQL string
+
+func readStanding(ctx context.Context, tx pgx.Tx, now Moment) (s Standing, err error) {
+	if s.PastDue, err = readAmounts(ctx, tx, "the subscriptions that are past due", pastDueSQL); err != nil {
+		return s, err
+	}
+	if now.Schema != store.LiveSchema { // apps spend what the live tables grant
+		return s, nil
+	}
+	if err = tx.QueryRow(ctx, debtsSQL, maxDebtors).Scan(&s.Debtors, &s.Owed); err != nil {
+		return s, fmt.Errorf("add up the debts: %w", err)
+	}
+	return s, nil
+}
