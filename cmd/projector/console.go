@@ -13,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/console"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/localpg"
+	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
 )
@@ -42,6 +43,17 @@ const (
 	consoleConnections = 4
 	consoleStatement   = 5 * time.Second
 )
+
+// notAsked is the value of CONSOLE_INGEST_ADDR and PING_INGEST_ADDR where ingest cannot be reached, or several run.
+const notAsked = "none"
+
+// askIngest returns the question how the ingest with this ADMIN_ADDR is; nil for notAsked.
+func askIngest(addr string) func(context.Context) (logreport.Ingest, error) {
+	if addr == notAsked {
+		return nil
+	}
+	return func(ctx context.Context) (logreport.Ingest, error) { return logreport.AskIngest(ctx, addr) }
+}
 
 // rightsInterval is how soon the console ends after its role was given the right to write.
 const rightsInterval = time.Minute

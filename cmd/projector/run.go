@@ -25,6 +25,7 @@ type runCommand struct {
 	sourceFlags
 	rulesFlags
 	inviteFlags
+	pingFlags
 	AdminAddr string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8082" help:"Health, metrics and profiles, without a password."`
 	BatchSize int           `name:"batch-size" env:"BATCH_SIZE" default:"1000" help:"Maximum number of events in one transaction, 1 to 10000."`
 	LeaseTime time.Duration `name:"lease-time" env:"LEASE_TIME" default:"10s" help:"Time without a heartbeat after which a projector loses its partitions, 1s to 10m."`
@@ -35,6 +36,7 @@ func (c *runCommand) Check(faults *cli.Faults) {
 	c.sourceFlags.Check(faults)
 	c.rulesFlags.Check(faults)
 	c.inviteFlags.Check(faults)
+	c.pingFlags.Check(faults)
 	faults.Add(traces.Check())
 	cli.CheckSecretVariables(faults, traces.Credentials...)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
@@ -89,6 +91,7 @@ func (c *runCommand) project(ctx context.Context, readiness *telemetry.Readiness
 		group.Go(func() error { return work.Run(ctx) })
 		group.Go(func() error { return inviter.Run(ctx) })
 		group.Go(func() error { return meter.Run(ctx) })
+		group.Go(func() error { return c.pinger(s, logger).Run(ctx) })
 		return group.Wait()
 	})
 }

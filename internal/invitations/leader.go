@@ -31,7 +31,7 @@ const (
 // Leadership only saves work. Two leaders at once would do no harm, because reserve gives
 // each attempt to one of them.
 func (r records) lead(ctx context.Context, repository string, work func(ctx context.Context, changed <-chan []string) error) error {
-	session, err := pgx.ConnectConfig(ctx, leaderSession(r.tables))
+	session, err := pgx.ConnectConfig(ctx, r.tables.LeaderConfig(leaderTimeout))
 	if err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
@@ -48,13 +48,6 @@ func (r records) lead(ctx context.Context, repository string, work func(ctx cont
 	group.Go(func() error { return listen(ctx, session, changed, leaderHeartbeat) })
 	group.Go(func() error { return work(ctx, changed) })
 	return group.Wait()
-}
-
-// leaderSession configures a connection outside the pool, because the leader keeps it.
-func leaderSession(tables *store.Store) *pgx.ConnConfig {
-	config := tables.Pool().Config().ConnConfig
-	config.RuntimeParams["idle_session_timeout"] = store.Milliseconds(leaderTimeout)
-	return config
 }
 
 func becomeLeader(ctx context.Context, session *pgx.Conn, repository string) error {

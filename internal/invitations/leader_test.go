@@ -96,7 +96,7 @@ func TestALeaderThatLosesItsSessionStopsInviting(t *testing.T) {
 func TestABusyListenerStillSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
-	session, err := pgx.ConnectConfig(ctx, leaderSession(r.tables))
+	session, err := pgx.ConnectConfig(ctx, r.tables.LeaderConfig(leaderTimeout))
 	require.NoError(t, err)
 	defer session.Close(ctx)
 	require.NoError(t, becomeLeader(ctx, session, "acme/tool"))
@@ -132,7 +132,7 @@ func TestAFrozenInvitersSessionEnds(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	require.ErrorIs(t, r.lead(ctx, "acme/tool", func(context.Context, <-chan []string) error { return errDone }), errDone)
-	config := leaderSession(r.tables)
+	config := r.tables.LeaderConfig(leaderTimeout)
 	require.Equal(t, strconv.FormatInt(leaderTimeout.Milliseconds(), 10), config.RuntimeParams["idle_session_timeout"])
 	require.Greater(t, leaderTimeout, 3*leaderHeartbeat, "heartbeats come before the timeout")
 	require.NoError(t, onSession(ctx, func(ctx context.Context) error {

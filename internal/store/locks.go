@@ -22,6 +22,9 @@ const (
 	// of the tables do not take the lock.
 	PromoteLock = 0x7061_7966_6f6c_6403
 
+	// PingLock is held by the session of the process that pings.
+	PingLock = 0x7061_7966_6f6c_6404
+
 	commandLock = 0x7061_7966 // one command at a time works on a schema
 	indexLock   = 0x7061_7967 // one command at a time creates the indexes of a schema
 

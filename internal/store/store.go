@@ -162,5 +162,13 @@ func (s *Store) LeaseTime() time.Duration { return s.config.LeaseTime }
 // Pool returns the connections. Their search_path is the schema.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
+// LeaderConfig configures a connection outside the pool, which one of several processes keeps because it holds a lock.
+// Postgres ends it if it is idle for so long, because the process is frozen.
+func (s *Store) LeaderConfig(idle time.Duration) *pgx.ConnConfig {
+	config := s.pool.Config().ConnConfig
+	config.RuntimeParams["idle_session_timeout"] = Milliseconds(idle)
+	return config
+}
+
 // Ping returns an error if the database does not answer.
 func (s *Store) Ping(ctx context.Context) error { return PoolerOr(s.pool.Ping(ctx)) }

@@ -15,7 +15,7 @@ import (
 )
 
 // mayBeSecret matches the flags that have a secret, or name a file that has one.
-var mayBeSecret = regexp.MustCompile(`secret|token|password|creds|credential|key|-file$|^(nats|database)-url$`)
+var mayBeSecret = regexp.MustCompile(`secret|token|password|creds|credential|key|-file$|^(nats|database|ping)-url$`)
 
 // isFile matches those of them that name a file.
 var isFile = regexp.MustCompile(`-file$|^nats-creds$`)

@@ -1,0 +1,63 @@
+package attention_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/report/attention"
+	"github.com/payfold/payfold/internal/report/logreport"
+	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/webhook"
+)
+
+func TestMain(m *testing.M) { os.Exit(testenv.RunWithPostgres(m)) }
+
+func ingest(state logreport.Ingest, err error) func(context.Context) (logreport.Ingest, error) {
+	return func(context.Context) (logreport.Ingest, error) { return state, err }
+}
+
+func TestWhatStopsMoneyIsUrgent(t *testing.T) {
+	t.Parallel()
+	bodies := fixture.Month()
+	ctx, shop := fixture.NewFolded(t, len(bodies)-1, bodies...)
+	urgent := func(ask func(context.Context) (logreport.Ingest, error)) []string {
+		said, err := attention.Urgent(ctx, shop.Log.Reader(t), shop.Tables, ask)
+		require.NoError(t, err)
+		return said
+	}
+	said := urgent(nil)
+	require.Len(t, said, 2)
+	require.Equal(t, attention.NoProjector, said[0])
+	require.Contains(t, said[1], "The tables are behind: 1 events are not applied yet")
+
+	_, err := live.Heartbeat(ctx, shop.Tables)
+	require.NoError(t, err)
+	_, err = live.TakeLeases(ctx, shop.Tables, []int{0})
+	require.NoError(t, err)
+	_, err = shop.Tables.Pool().Exec(ctx, "update checkpoint set position = $1", len(bodies)) // nobody applies the last event here
+	require.NoError(t, err)
+	refusals := logreport.Ingest{
+		Answers: []webhook.Minute{{Answers: map[string]uint64{"unauthorized": 9}}},
+		GivesUp: map[string]float64{"shop": 3 * 3600}, RefusesSignatures: map[string]float64{"shop": 1800},
+	}
+	require.Empty(t, urgent(ingest(refusals, nil)), "this can wait until the next morning")
+	_, err = shop.Tables.Pool().Exec(ctx, "insert into payfold.quarantined_event (log_id, stream_seq, error) select log_id, 3, 'no' from payfold.schema_state")
+	require.NoError(t, err)
+	refusals.GivesUp["shop"], refusals.RefusesSignatures["shop"], refusals.NotReady = 3600, 1860, "the disk is full"
+	refusals.Archive = &archive.State{LastError: "the store does not answer"}
+	require.Equal(t, []string{
+		"Ingest stores nothing now: the disk is full.",
+		"Deliveries of shop are not stored. It stops trying in 1 h 0 min.",
+		"No signature of shop was valid for 31 min.",
+		"The database refused the rows of 1 event. Their customers got nothing.",
+		"The archive lacks a part of the log: the store does not answer.",
+	}, urgent(ingest(refusals, nil)))
+	require.Contains(t, urgent(ingest(logreport.Ingest{}, errors.New("nothing answers")))[0], "Ingest does not answer")
+}
