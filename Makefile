@@ -60,7 +60,7 @@ PROMTOOL := go run github.com/prometheus/prometheus/cmd/promtool
 test-monitoring: ## the alert rules with promtool, and all expressions of rules and dashboard on metrics of a real run
 	cd deploy/monitoring/tools && export GOFLAGS="$$GOFLAGS -tags=remove_all_sd" && go vet ./... && \
 	$(PROMTOOL) check rules ../rules.yaml && \
-	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml && \
+	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml ../faults_test.yaml && \
 	go test -count 1 ./...
 
 test-console: ## the console in a browser: the real programs, every page, all rules of WCAG 2.1 AA that axe can check

@@ -84,10 +84,10 @@ type prometheus struct {
 	end    time.Time // of the newest sample
 }
 
-// store puts in the samples as they were scraped, half a minute apart until now, and the same once more
-// two hours and a week before.
+// store puts in the samples as they were scraped, half a minute apart until now, and the same before:
+// five and ten minutes, two hours, a day and a week.
 func (p *prometheus) store(scrapes [][]sample) {
-	for _, ago := range []time.Duration{7 * 24 * time.Hour, 2 * time.Hour, 0} {
+	for _, ago := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, 2 * time.Hour, 10 * time.Minute, 5 * time.Minute, 0} {
 		appender := p.db.Appender(context.Background())
 		for i, samples := range scrapes {
 			at := p.end.Add(-ago - time.Duration(len(scrapes)-1-i)*30*time.Second)

@@ -49,6 +49,7 @@ func scrapes(t *testing.T) [][]sample {
 		if round == 0 {
 			r.await(r.projector, "payfold_invitations_attempts_total", 1)
 			r.drill()
+			r.reconcile()
 		}
 		all = append(all, r.scrape())
 	}
@@ -78,7 +79,7 @@ func start(t *testing.T) *run {
 	}))
 	t.Cleanup(github.Close)
 	r.env = append(os.Environ(), "PG_BIN="+bin, "DATA_DIR="+r.dir, "LISTEN_ADDR=127.0.0.1:0", "ADMIN_ADDR=127.0.0.1:0", "LOG_FORMAT=json",
-		"PROVIDER_WEBHOOK_SECRET=whsec", "PUBLISH_TIMEOUT=4500ms", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ARCHIVE_INTERVAL=100ms", "LOG_KEEP=720h",
+		"PROVIDER_WEBHOOK_SECRET=whsec", "STRIPE_WEBHOOK_SECRET=whsec", "STRIPE_API_KEY=key", "PULL_INTERVAL=0", "PUBLISH_TIMEOUT=4500ms", "EMBEDDED_NATS_ADDR=127.0.0.1:0", "ARCHIVE_INTERVAL=100ms", "LOG_KEEP=720h",
 		"INVITE_REPOSITORY=shop/pro", "INVITE_GITHUB_TOKEN=token", "INVITE_GITHUB_API_URL="+github.URL)
 	var listen string
 	r.ingest, listen = r.start("ingest", "listen_addr")
@@ -127,7 +128,8 @@ func (r *run) start(program, key string, env ...string) (started target, value s
 
 const eventsARound = 4
 
-// deliver sends events of all kinds, one of them twice, and one whose signature is wrong.
+// deliver sends events of all kinds, one of them twice, one without a signature, and one of another provider whose signature
+// is wrong.
 func (r *run) deliver(round int) {
 	var files []string
 	for i, object := range []string{
@@ -143,10 +145,19 @@ func (r *run) deliver(round int) {
 		files = append(files, name)
 	}
 	r.program("ingest", append([]string{"send", "--url", r.webhook}, append(files, files[0])...)...)
-	answer, err := http.Post(r.webhook, "application/json", strings.NewReader("{}"))
-	require.NoError(r.t, err)
-	require.NoError(r.t, answer.Body.Close())
-	require.Equal(r.t, http.StatusUnauthorized, answer.StatusCode)
+	for address, signature := range map[string]string{
+		r.webhook: "",
+		strings.Replace(r.webhook, "/provider/", "/stripe/", 1): fmt.Sprintf("t=%d,v1=%064x", time.Now().Unix(), 1),
+	} {
+		request, err := http.NewRequest(http.MethodPost, address, strings.NewReader("{}"))
+		require.NoError(r.t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Stripe-Signature", signature)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(r.t, err)
+		require.NoError(r.t, answer.Body.Close())
+		require.Equal(r.t, http.StatusUnauthorized, answer.StatusCode, address)
+	}
 }
 
 // drill restores the archive, as a cron job does.
@@ -154,17 +165,31 @@ func (r *run) drill() {
 	r.program("ingest", "restore", "--from", filepath.Join(r.dir, "archive"), "--check", "--metrics-file", r.drillFile())
 }
 
+// reconcile compares the tables with a provider that has nothing, as a timer does.
+func (r *run) reconcile() {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"object":"list","data":[],"has_more":false}`))
+	}))
+	defer api.Close()
+	r.program("projector", "reconcile", "stripe", "--stripe-api-key", "key", "--stripe-api-url", api.URL, "--metrics-file", r.reconcileFile())
+}
+
+func (r *run) reconcileFile() string { return filepath.Join(r.dir, "reconcile.prom") }
+
 func (r *run) drillFile() string { return filepath.Join(r.dir, "drill.prom") }
 
-// scrape returns the metrics of both programs and of the drill, as Prometheus would store them.
+// scrape returns the metrics of both programs and of the commands of timers, as Prometheus would store them.
 func (r *run) scrape() (samples []sample) {
 	for _, at := range r.targets {
 		samples = append(samples, r.metrics(at)...)
 		samples = append(samples, sample{labels.FromStrings("__name__", "up", "job", at.job, "instance", at.addr), 1})
 	}
-	drill, err := os.ReadFile(r.drillFile())
-	require.NoError(r.t, err)
-	return append(samples, parse(r.t, drill, target{"node", "a"})...)
+	for _, file := range []string{r.drillFile(), r.reconcileFile()} {
+		text, err := os.ReadFile(file)
+		require.NoError(r.t, err)
+		samples = append(samples, parse(r.t, text, target{"node", "a"})...)
+	}
+	return samples
 }
 
 func (r *run) metrics(of target) []sample {
