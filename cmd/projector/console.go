@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"time"
+	_ "time/tzdata" // for machines and images without the time zone database
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,6 +26,10 @@ type consoleCommand struct {
 	Addr             string `name:"console-addr" env:"CONSOLE_ADDR" default:"127.0.0.1:8083" help:"Where the console listens."`
 	AdminAddr        string `name:"console-admin-addr" env:"CONSOLE_ADMIN_ADDR" help:"Where the console serves /livez, /readyz and /metrics; empty: nowhere."`
 	ShowPersonalData bool   `name:"console-show-personal-data" env:"CONSOLE_SHOW_PERSONAL_DATA" help:"Show names and whole bodies, which are masked otherwise."`
+	IngestAddr       string `name:"console-ingest-addr" env:"CONSOLE_INGEST_ADDR" default:"127.0.0.1:8081" help:"ADMIN_ADDR of ingest, whose state the overview shows; none: it is not asked."`
+	TimeZone         string `name:"console-time-zone" env:"CONSOLE_TIME_ZONE" default:"UTC" help:"Time zone of the shop, such as Europe/Berlin: pages show times in it."`
+
+	zone *time.Location
 }
 
 // Check implements cli.Checked.
@@ -35,6 +40,13 @@ func (c *consoleCommand) Check(faults *cli.Faults) {
 	cli.CheckAddress("CONSOLE_ADDR", c.Addr, faults)
 	if c.AdminAddr != "" {
 		cli.CheckAddress("CONSOLE_ADMIN_ADDR", c.AdminAddr, faults)
+	}
+	if c.IngestAddr != notAsked {
+		cli.CheckAddress("CONSOLE_INGEST_ADDR", c.IngestAddr, faults)
+	}
+	var err error
+	if c.zone, err = time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "Local" {
+		faults.Addf("CONSOLE_TIME_ZONE is %q, must be a name of the time zone database, such as Europe/Berlin", c.TimeZone)
 	}
 }
 
@@ -86,6 +98,7 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 	}
 	serving := console.New(console.Config{
 		Log: log, Tables: tables, Guard: guard, Secrets: c.secrets, ShowPersonalData: c.ShowPersonalData,
+		TimeZone: c.zone, Ingest: askIngest(c.IngestAddr),
 		Version: cli.Build().Version, Logger: logger,
 	})
 	fmt.Fprintf(streams.Out, "console: %s\n", guard.Link("http://"+listener.Addr().String()))

@@ -1,63 +1,110 @@
 package console
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/attention"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
+	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/webhook"
 )
 
 var noon = time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
 
+func euros(count, sum int64) browse.Amounts {
+	return browse.Amounts{Currency: "EUR", Count: count, Sum: browse.SumOf(sum), Priced: count}
+}
+
 func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 	t.Parallel()
-	for said, change := range map[string]func(*status.Status){
-		"": func(s *status.Status) {
-			s.Lag.Events, s.Lag.Seconds = 5, 60
-			s.Database.Waiting.Payments, s.Database.Waiting.Oldest = 1, []store.WaitingPayment{{OccurredAt: noon.Add(-time.Hour)}}
+	for said, change := range map[string]func(*overviewPage){
+		"": func(o *overviewPage) {
+			o.Lag.Events, o.Lag.Seconds = 5, 60
+			o.Unclaimed = []browse.Amounts{euros(1, 100)}
+			o.Database.Waiting.Payments, o.Database.Waiting.Oldest = 1, []store.WaitingPayment{{OccurredAt: noon.Add(-time.Hour)}}
 		},
-		"The log: it does not answer.": func(s *status.Status) { s.LogFault = "it does not answer" },
-		"Only 2 of 3 NATS servers have the whole log. The others are behind or away.": func(s *status.Status) { s.Log = &status.Log{Replicas: 3, Current: 2} },
-		noProjector: func(s *status.Status) { s.Database.Partitions[0].Owner = "" },
-		"The tables are behind: 5 events are not applied yet, the oldest arrived 2 min ago.": func(s *status.Status) {
-			s.Lag.Events, s.Lag.Seconds = 5, 120
+		"The log: it does not answer.": func(o *overviewPage) { o.LogFault = "it does not answer" },
+		"Only 2 of 3 NATS servers have the whole log. The others are behind or away.": func(o *overviewPage) { o.Log = &status.Log{Replicas: 3, Current: 2} },
+		attention.NoProjector: func(o *overviewPage) { o.Database.Partitions[0].Owner = "" },
+		"The tables are behind: 5 events are not applied yet, the oldest arrived 2 min ago.": func(o *overviewPage) {
+			o.Lag.Events, o.Lag.Seconds = 5, 120
 		},
-		"The database refused the rows of 1 event. Their customers got nothing.":            func(s *status.Status) { s.Database.Quarantined.Count = 1 },
-		"1 event was applied out of the log's order. To repair this, run projector settle.": func(s *status.Status) { s.Database.OutOfOrder.Count = 1 },
-		"1 payment has no known customer; the oldest is 2 h old.": func(s *status.Status) {
-			s.Database.Waiting.Payments, s.Database.Waiting.Oldest = 1, []store.WaitingPayment{{OccurredAt: noon.Add(-2 * time.Hour)}}
+		"The database refused the rows of 1 event. Their customers got nothing.": func(o *overviewPage) { o.Database.Quarantined.Count = 1 },
+		"1 event was applied out of the log's order.":                            func(o *overviewPage) { o.Database.OutOfOrder.Count = 1 },
+		"1 payment has no known customer, EUR 49.00; the oldest is 2 h old.": func(o *overviewPage) {
+			o.Unclaimed = []browse.Amounts{euros(1, 4900)}
+			o.Database.Waiting.Payments, o.Database.Waiting.Oldest = 1, []store.WaitingPayment{{OccurredAt: noon.Add(-2 * time.Hour)}}
+		},
+		"2 purchases of product prod_9 granted nothing: EUR 98.00.": func(o *overviewPage) {
+			o.Ungranted = []browse.Ungranted{{Reason: "unknown_product", Product: "prod_9", Amounts: euros(2, 9800)}}
+		},
+		"1 dispute this week: EUR 20.00.":                       func(o *overviewPage) { o.Disputes = []browse.Amounts{euros(1, 2000)} },
+		"3 subscriptions are past due: EUR 57.00 a period.":     func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{euros(3, 5700)} },
+		"1 subscription is past due: amount unknown a period.":  func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{{Count: 1}} },
+		"1 buyer owes 7 credits.":                               func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed = 1, 7 },
+		"What customers owe cannot be added up: it takes long.": func(o *overviewPage) { o.Standing.Fault = "it takes long" },
+		"The archive lacks a part of the log: the store does not answer.": func(o *overviewPage) {
+			o.Ingest.Archive = &archive.State{LastError: "the store does not answer"}
+		},
+		"Ingest stores nothing now: the disk is full.": func(o *overviewPage) { o.Ingest.NotReady = "the disk is full" },
+		"Deliveries of shop are not stored. It stops trying in 4 h 12 min.": func(o *overviewPage) {
+			o.Ingest.GivesUp = map[string]float64{"shop": (4*time.Hour + 12*time.Minute).Seconds()}
+		},
+		"shop has stopped trying a delivery that was not stored.": func(o *overviewPage) { o.Ingest.GivesUp = map[string]float64{"shop": 0} },
+		"In the last quarter of an hour 2 deliveries had no valid signature.": func(o *overviewPage) {
+			o.Ingest.Answers = []webhook.Minute{{Answers: map[string]uint64{"unauthorized": 2, "accepted": 9, "duplicate": 1}}}
+		},
+		"No event has come for 5 h. The longest pause between the newest events was 2 h.": func(o *overviewPage) {
+			o.Silence = browse.Silence{Events: 200, Since: noon.Add(-5 * time.Hour), Longest: 2 * time.Hour}
+		},
+		"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: refused.": func(o *overviewPage) {
+			o.Ingest, o.IngestFault = nil, "refused"
 		},
 	} {
-		s := status.Status{Lag: &status.Lag{}, Database: &status.Database{At: noon, Partitions: []status.Partition{{Owner: "one"}}}}
-		change(&s)
-		var all []string
-		for _, one := range concerns(s, nil) {
-			all = append(all, one.What)
-		}
-		if said == "" {
-			require.Empty(t, all)
-			continue
-		}
-		require.Equal(t, []string{said}, all)
+		t.Run(said, func(t *testing.T) {
+			t.Parallel()
+			o := overviewPage{Ingest: &logreport.Ingest{}}
+			o.Moment.At = noon
+			o.Status = status.Status{Lag: &status.Lag{}, Database: &status.Database{At: noon, Partitions: []status.Partition{{Owner: "one"}}}}
+			change(&o)
+			var all []string
+			for _, one := range concerns(&o) {
+				all = append(all, one.What)
+			}
+			if said == "" {
+				require.Empty(t, all)
+				return
+			}
+			require.Equal(t, []string{said}, all)
+		})
 	}
 }
 
-// A clock of the provider is ahead.
-func TestAPaymentOfTomorrowIsNotDrawn(t *testing.T) {
+func TestWhatCostsMostMoneyIsSaidFirst(t *testing.T) {
 	t.Parallel()
-	day := func(ago int) browse.RevenueDay {
-		return browse.RevenueDay{Day: noon.Truncate(24*time.Hour).AddDate(0, 0, -ago), Currency: "EUR", Payments: 1, Gross: browse.SumOf(100)}
+	o := overviewPage{Ingest: &logreport.Ingest{GivesUp: map[string]float64{"shop": 60}}}
+	o.Moment.At = noon
+	o.Status = status.Status{Database: &status.Database{At: noon, Partitions: []status.Partition{{Owner: "one"}}, Quarantined: status.Counted[status.Quarantined]{Count: 1}}}
+	o.Ungranted = []browse.Ungranted{
+		{Reason: "unknown_product", Product: "a", Amounts: euros(1, 500), Catalogue: "a: {kind: pro}"},
+		{Reason: "missing_user", Product: "b", Amounts: euros(1, 90), Purchases: []browse.Purchase{{Repair: "ingest complete t1 --user USER"}}},
 	}
-	drawn := charts(browse.RevenueAnswer{Moment: browse.Moment{At: noon}, Days: []browse.RevenueDay{day(-1), day(0), day(1)}}, 2)
-	require.Len(t, drawn, 1)
-	require.EqualValues(t, 2, drawn[0].Payments)
-	require.Len(t, drawn[0].Bars, 2)
+	o.Disputes, o.Standing.PastDue = []browse.Amounts{euros(1, 100)}, []browse.Amounts{euros(1, 1000)}
+	var all, codes []string
+	for _, one := range concerns(&o) {
+		all, codes = append(all, strings.Fields(one.What)[0]+strings.Fields(one.What)[1]), append(codes, one.Code)
+	}
+	require.Equal(t, []string{"Deliveriesof", "1subscription", "1purchase", "1dispute", "1purchase", "Thedatabase"}, all)
+	require.Equal(t, []string{"", "", "a: {kind: pro}", "", "ingest complete t1 --user USER", ""}, codes)
 }
 
 func TestABalanceIsTheSumOfAllLinesBeforeIt(t *testing.T) {

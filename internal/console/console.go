@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
+	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/telemetry"
 )
@@ -40,8 +43,11 @@ type Config struct {
 	Tables  *store.Store // of the live schema; its role should have no right to write
 	Guard   Guard
 	Secrets providers.Secrets // with which pages check signatures again; may be empty
+	// Ingest asks ingest for its state; nil: pages say nothing of it.
+	Ingest func(context.Context) (logreport.Ingest, error)
 	// ShowPersonalData shows names and whole bodies. Otherwise they are masked.
 	ShowPersonalData bool
+	TimeZone         *time.Location // of the shop; nil: UTC
 	Version          string
 	Logger           *slog.Logger
 }
@@ -49,15 +55,22 @@ type Config struct {
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
-	schemas  *schemas
-	news     *news
-	revenues *browse.Revenues
+	schemas   *schemas
+	news      *news
+	measured  *browse.Measures
+	standings *browse.Standings
+	clock     clock
+	pages     *template.Template
+	downloads chan struct{} // has an item for each download that runs
 }
 
 // New returns a Console that serves nothing yet.
 func New(config Config) *Console {
+	shop := clock{cmp.Or(config.TimeZone, time.UTC), time.Now}
 	return &Console{
-		Config: config, schemas: newSchemas(config.Tables), news: newNews(config), revenues: browse.NewRevenues(),
+		Config: config, schemas: newSchemas(config.Tables), news: newNews(config), measured: browse.NewMeasures(store.LiveSchema),
+		standings: browse.NewStandings(), clock: shop, pages: with(shop),
+		downloads: make(chan struct{}, 1),
 	}
 }
 
@@ -95,12 +108,15 @@ func (c *Console) Handler() http.Handler {
 	c.route(pages, "/{$}", c.ofTables(c.overview))
 	c.route(pages, "/events", c.ofTables(c.events))
 	c.route(pages, "/events/{id}", c.ofTables(c.event))
+	list(c, pages, "/customers", customers)
+	list(c, pages, "/payments", payments)
+	list(c, pages, "/subscriptions", subscriptions)
 	c.route(pages, "/users/{id}", c.ofTables(c.user))
 	c.route(pages, "/payments/{id}", c.ofTables(c.payment))
 	c.route(pages, "/subscriptions/{id}", c.ofTables(c.subscription))
 	c.route(pages, "/search", c.ofTables(c.search))
 	c.route(pages, "/rejected", c.ofTables(c.rejected))
-	c.route(pages, "/revenue", c.ofTables(c.revenue))
+	c.routeWithCSV(pages, "/measures", c.measures, measuresHeader, c.measuresCSV)
 	c.route(pages, "/projectors", c.projectors)
 	c.route(pages, "/schemas", c.listSchemas)
 	c.route(pages, "/invitations", c.listInvitations)

@@ -125,7 +125,7 @@ func indented(body []byte) (lines []string) {
 
 // body serves the exact bytes of an event's body. A browser saves them, and shows nothing.
 func (c *Console) body(w http.ResponseWriter, r *http.Request) {
-	asked := queryOf(r)
+	asked := c.queryOf(r)
 	if !c.ShowPersonalData {
 		http.Error(w, "Bodies are not shown: CONSOLE_SHOW_PERSONAL_DATA is not true.", http.StatusForbidden)
 		return

@@ -3,6 +3,8 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/payfold/payfold/internal/report/browse"
 )
@@ -26,27 +28,34 @@ type frame struct {
 
 type menuItem struct {
 	Path, Name string
+	More       bool // under "More"
 	Here       bool
+}
+
+// menu has the pages that have no id, the most used first.
+var menu = []menuItem{
+	{Path: "/", Name: "Overview"},
+	{Path: "/customers", Name: "Customers"},
+	{Path: "/payments", Name: "Payments"},
+	{Path: "/subscriptions", Name: "Subscriptions"},
+	{Path: "/events", Name: "Events"},
+	{Path: "/rejected", Name: "Rejected"},
+	{Path: "/measures", Name: "Measures"},
+	{Path: "/invitations", Name: "Invitations", More: true},
+	{Path: "/projectors", Name: "Projectors", More: true},
+	{Path: "/schemas", Name: "Schemas", More: true},
 }
 
 func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 	out := frame{
 		Title: shown.title, Moment: shown.moment, Schema: asked.schema, Path: r.URL.EscapedPath(), Search: asked.Get("q"), Version: c.Version,
-		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "", Data: shown.data,
+		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "" && asked.Get("after") == "", Data: shown.data,
 		Session: c.Guard.HasSession(r.Context()), query: asked.Values,
 	}
 	if out.Schema == c.Tables.Schema() {
 		out.Schema = ""
 	}
-	for _, item := range []menuItem{
-		{Path: "/", Name: "Overview"},
-		{Path: "/events", Name: "Events"},
-		{Path: "/rejected", Name: "Rejected"},
-		{Path: "/revenue", Name: "Revenue"},
-		{Path: "/projectors", Name: "Projectors"},
-		{Path: "/invitations", Name: "Invitations"},
-		{Path: "/schemas", Name: "Schemas"},
-	} {
+	for _, item := range menu {
 		item.Here = item.Path == r.URL.Path
 		out.Menu = append(out.Menu, item)
 	}
@@ -89,8 +98,11 @@ func (f frame) In(path string, pairs ...string) string {
 }
 
 func address(path string, values url.Values) string {
-	if len(values) == 0 {
+	switch {
+	case len(values) == 0:
 		return path
+	case strings.Contains(path, "?"):
+		return path + "&" + values.Encode()
 	}
 	return path + "?" + values.Encode()
 }
@@ -104,8 +116,9 @@ func (f frame) With(name, value string) string {
 			values.Set(key, old[0])
 		}
 	}
-	if name != "before" {
+	if name != "before" && name != "after" {
 		values.Del("before")
+		values.Del("after")
 	}
 	if values.Del(name); value != "" {
 		values.Set(name, value)
@@ -117,4 +130,9 @@ func (f frame) With(name, value string) string {
 func (f frame) Sub(data any) frame {
 	f.Data = data
 	return f
+}
+
+// MoreHere reports whether the page is one of those under "More".
+func (f frame) MoreHere() bool {
+	return slices.ContainsFunc(f.Menu, func(item menuItem) bool { return item.More && item.Here })
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -28,12 +29,12 @@ const pageTimeout = 15 * time.Second
 
 var errNoPage = errors.New("there is no such page")
 
-// route serves a page at a path.
-func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request, query) (view, error)) {
-	serve := func(w http.ResponseWriter, r *http.Request) {
+// page serves a page.
+func (c *Console) page(read func(*http.Request, query) (view, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
-		asked := queryOf(r)
+		asked := c.queryOf(r)
 		shown, err := read(r.WithContext(ctx), asked)
 		if err != nil {
 			c.refuse(w, r, asked, err)
@@ -41,6 +42,11 @@ func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request
 		}
 		c.write(w, r, asked, http.StatusOK, shown)
 	}
+}
+
+// route serves a page at a path.
+func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request, query) (view, error)) {
+	serve := c.page(read)
 	mux.HandleFunc("GET "+path, serve)
 	if list, one := strings.CutSuffix(path, "{id}"); one {
 		mux.HandleFunc("GET "+list+"{$}", idOfQuery(serve))
@@ -70,7 +76,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, asked query, sta
 		return
 	default:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		err = pages.ExecuteTemplate(&body, shown.template, c.frame(r, asked, shown))
+		err = c.pages.ExecuteTemplate(&body, shown.template, c.frame(r, asked, shown))
 	}
 	if err != nil {
 		c.Logger.ErrorContext(r.Context(), "a page of the console cannot be written", "page", shown.template, "error", err)
@@ -103,7 +109,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 		said.Status, said.Title = http.StatusNotFound, "Nothing is known of it"
 	case errors.Is(err, store.ErrNoSchema):
 		said.Status, said.Title = http.StatusNotFound, "There is no such schema"
-	case errors.Is(err, errBadValue):
+	case errors.Is(err, errBadValue), errors.Is(err, explain.ErrPlace), errors.Is(err, browse.ErrBadPlace):
 		said.Status, said.Title = http.StatusBadRequest, "The address cannot be read"
 	case errors.Is(err, context.Canceled): // the console ends, or nobody waits for the answer
 		said.Status, said.Title, said.Detail = http.StatusServiceUnavailable, "The console is stopping", "Try again in a moment."
@@ -117,9 +123,24 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 		said.Status, said.Title = http.StatusServiceUnavailable, "There are no tables yet"
 	default:
 		said.Status, said.Title = http.StatusServiceUnavailable, "The database does not answer"
+		said.Detail += " " + c.withoutTables(r.Context())
 		c.Logger.WarnContext(r.Context(), "a page of the console cannot be read", "path", r.URL.Path, "error", err)
 	}
-	c.write(w, r, query{asked.Values, ""}, said.Status, view{template: "error.html", title: said.Title, data: said})
+	c.write(w, r, query{asked.Values, "", asked.zone}, said.Status, view{template: "error.html", title: said.Title, data: said})
+}
+
+// withoutTables says what is known of deliveries while the tables cannot be read.
+func (c *Console) withoutTables(ctx context.Context) string {
+	state, fault := c.askIngest(ctx)
+	switch {
+	case fault != "":
+		return "Ingest does not answer either, so whether deliveries are stored is not known."
+	case state == nil:
+		return "What was stored meanwhile reaches the tables when the database is there again."
+	case state.NotReady != "":
+		return fmt.Sprintf("Ingest answers, but stores nothing: %s.", page.Clean(state.NotReady))
+	}
+	return "Ingest stores deliveries. What they mean reaches the tables when the database is there again."
 }
 
 // sentence is an error as a sentence for people.

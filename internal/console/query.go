@@ -9,17 +9,19 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/report/explain"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // query has the parameters that every page takes.
 type query struct {
 	url.Values
 	schema string // empty: the live schema
+	zone   *time.Location
 }
 
-func queryOf(r *http.Request) query {
+func (c *Console) queryOf(r *http.Request) query {
 	values := r.URL.Query()
-	return query{values, values.Get("schema")}
+	return query{values, values.Get("schema"), c.clock.zone}
 }
 
 var errBadValue = errors.New("the address has a value that cannot be read")
@@ -55,18 +57,23 @@ func (q query) before() (int64, error) {
 	return before, nil
 }
 
-// layouts are how people and browsers write a time. All are UTC.
-var layouts = []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
+// place returns where a page of a history ends.
+func (q query) place() (explain.Place, error) {
+	place, err := explain.ParsePlace(q.Get("before"), q.Get("clock"), q.zone)
+	if err != nil {
+		return place, fmt.Errorf("%w: before: %w", errBadValue, err)
+	}
+	return place, nil
+}
 
+// time returns a time of the address, in the shop's time zone if it names none; the zero time if the address has none.
 func (q query) time(name string) (time.Time, error) {
 	text := q.Get(name)
 	if text == "" {
 		return time.Time{}, nil
 	}
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
+	if t, ok := page.ParseTime(text, q.zone); ok {
+		return t, nil
 	}
 	return time.Time{}, fmt.Errorf("%w: %s is a time such as 2026-01-31 or 2026-01-31T12:00:00Z", errBadValue, name)
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -10,6 +9,8 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/attention"
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/report/status"
@@ -18,15 +19,17 @@ import (
 //go:embed templates
 var sources embed.FS
 
-// pages has one template for each page, and the templates that pages share.
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"at":          at,
+// pages has one template for each page, and the templates that pages share. A Console executes a copy, in which times are
+// written by its clock.
+var pages = parse(template.New("").Funcs(template.FuncMap{
+	"at":          clock{}.at,
+	"exact":       clock{}.exact,
 	"clean":       page.Clean,
 	"digits":      digits,
 	"signed":      func(n int64) string { return fmt.Sprintf("%+d", n) },
 	"money":       money,
 	"ago":         ago,
-	"seconds":     func(s float64) string { return duration(time.Duration(s * float64(time.Second))) },
+	"seconds":     func(s float64) string { return page.Duration(time.Duration(s * float64(time.Second))) },
 	"implicit":    func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
 	"mask":        mask,
 	"balances":    balances,
@@ -35,8 +38,15 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"counted":     page.Count[int64],
 	"clause":      page.Clause[int64],
 
-	"noProjector":    func() string { return noProjector },
-	"replicasBehind": replicasBehind,
+	"percent":  percent,
+	"sum":      sumOf,
+	"preset":   func(s browse.Step) string { return presets[s] },
+	"month":    func(t *time.Time) string { return t.UTC().Format("2006-01") },
+	"kindName": kindName,
+	"choices":  func(name string) []string { return choices[name] },
+
+	"noProjector":    func() string { return attention.NoProjector },
+	"replicasBehind": attention.ReplicasBehind,
 
 	"number": func(n int) int64 { return int64(n) },
 	"day":    func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
@@ -48,52 +58,56 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 		}
 		return sum
 	},
-}).ParseFS(sources, "templates/*.html"))
+}))
 
-// at formats a time; the zero time is a dash.
-func at(t time.Time) string { return cmp.Or(page.Time(t), "–") }
+// parse adds the templates of all files. Each cell of a table gets its column's heading, for narrow windows.
+func parse(all *template.Template) *template.Template {
+	files, err := sources.ReadDir("templates")
+	for _, file := range files {
+		var text []byte
+		if text, err = sources.ReadFile("templates/" + file.Name()); err != nil {
+			break
+		}
+		template.Must(all.New(file.Name()).Parse(labelled(string(text))))
+	}
+	return template.Must(all, err)
+}
+
+// noValue stands for what there is none of.
+const noValue = "–"
+
+// with returns a copy of the templates that writes times by the clock.
+func with(c clock) *template.Template {
+	return template.Must(pages.Clone()).Funcs(template.FuncMap{"at": c.at, "exact": c.exact})
+}
 
 // digits formats a whole number, or a pointer to one, in plain digits; nil is a dash.
 func digits(n any) string {
 	value := reflect.ValueOf(n)
 	if value.Kind() == reflect.Pointer {
 		if value.IsNil() {
-			return "–"
+			return noValue
 		}
 		value = value.Elem()
 	}
 	return fmt.Sprint(value.Interface())
 }
 
-// money formats an amount in the currency's minor unit, as the provider sends it.
-func money(amount *int64, currency string) string {
-	if amount == nil {
-		return "–"
+// money formats an amount in a currency's minor unit: a whole number, a pointer to one, or a sum; nil is a dash.
+func money(amount any, currency string) string {
+	text := digits(amount)
+	if text == noValue {
+		return noValue
 	}
-	return page.Money(*amount, currency)
+	return page.MoneyOf(text, currency)
 }
 
 // ago says how long before now a time is, roughly.
 func ago(now, t time.Time) string {
 	if t.IsZero() {
-		return "–"
+		return noValue
 	}
-	return duration(now.Sub(t)) + " ago"
-}
-
-// duration is a time in the largest unit that is at least 1.
-func duration(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24))
+	return page.Duration(now.Sub(t)) + " ago"
 }
 
 // balanceLine is a ledger line with the sum of all lines up to it.

@@ -134,3 +134,37 @@ func TestACustomersPageShowsWhatIsLeftAndWhatWasSpent(t *testing.T) {
 	require.Contains(t, text, "can spend nothing, and owes <b>4 credits</b>")
 	require.Contains(t, text, "which the tables do not grant")
 }
+
+func TestACustomersPageCanBeAskedByDate(t *testing.T) {
+	t.Parallel()
+	server, w := serve(t)
+	_, err := w.DB.Exec(t.Context(), `insert into portal.processed_event (event_id, stream_seq, event_type, action, kind, user_id, provider_payment_id, outcome, occurred_at, received_at)
+		select 'dated' || i, 1000000 + i, 'checkout.completed', 'payment', 'subscription', 'dated', 'dated', 'applied', time - interval '1 day', time
+		from generate_series(1, 3) i, lateral (select '2026-01-01 12:00Z'::timestamptz + i * interval '1 month') one (time)`)
+	require.NoError(t, err)
+	_, err = w.DB.Exec(t.Context(), `insert into portal.credit_ledger (provider_payment_id, line, user_id, kind, entry, delta, available_at, event_id, occurred_at, stream_seq)
+		select 'dated', i, 'dated', 'subscription', 'grant', 10, '2026-02-01 12:00Z'::timestamptz + i * interval '1 month', 'dated1', '2026-02-01 12:00Z', 1000001 from generate_series(1, 12) i`)
+	require.NoError(t, err)
+	for asked, events := range map[string][]string{
+		"":                                  {"dated3", "dated2", "dated1"},
+		"?before=2026-03-01":                {"dated1"},
+		"?before=2026-03-01T12:00":          {"dated1"},
+		"?before=2026-03-01&clock=provider": {"dated2", "dated1"},
+		"?before=2026-02-28T12:00&clock=provider": {"dated1"},
+	} {
+		answer, text := get(t, server, "/users/dated"+asked)
+		require.Equal(t, http.StatusOK, answer.StatusCode, asked)
+		var shown []string
+		for _, found := range regexp.MustCompile(`<li><a class="id" href="/events/(dated\d)`).FindAllStringSubmatch(text, -1) {
+			shown = append(shown, found[1])
+		}
+		require.Equal(t, events, shown, asked)
+		require.Contains(t, text, `<b class="change">&#43;120 credits of subscriptions</b> <span class="quiet">in 12 lines</span>`, asked)
+	}
+	answer, _ := get(t, server, "/users/dated?before=2026-01-31")
+	require.Equal(t, http.StatusNotFound, answer.StatusCode, "nothing was known of this customer")
+	for _, bad := range []string{"2026-02-30", "9999-01-01", "2026-03-01&clock=mine"} {
+		answer, _ := get(t, server, "/users/dated?before="+bad)
+		require.Equal(t, http.StatusBadRequest, answer.StatusCode, bad)
+	}
+}

@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"fmt"
 	"slices"
 	"sort"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/store"
 )
 
 // RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts on
@@ -34,96 +31,30 @@ type RevenueDay struct {
 // RevenueAnswer has the revenue of some days. Its Moment is the moment of the computation.
 type RevenueAnswer struct {
 	Moment
-	Days []RevenueDay `json:"days"` // the newest first
+	Days       []RevenueDay      `json:"days"` // the newest first
+	Currencies []CurrencyRevenue `json:"-"`    // of the same days
 	// Fault says why the days cannot be added up.
 	Fault string `json:"fault,omitempty"`
 }
 
-const (
-	// revenueTimeout limits the time for which all payments are read. A promotion waits for five
-	// seconds for older readers, and then gives up.
-	revenueTimeout = 4 * time.Second
-	// Revenue is added up again after revenueAge, or after revenuePause times the time that it
-	// took, whichever is longer.
-	revenueAge   = 30 * time.Second
-	revenuePause = 20
-)
-
-// Revenues adds up the revenue of all days, and keeps the result for a while. It is safe for concurrent use.
-type Revenues struct {
-	mu    sync.Mutex // held while payments are read: one reads for all
-	known map[string]revenue
-}
-
-// NewRevenues returns Revenues that know nothing yet.
-func NewRevenues() *Revenues { return &Revenues{known: map[string]revenue{}} }
-
-// revenue is the revenue of one schema.
-type revenue struct {
-	RevenueAnswer
-	tables store.TablesID
-	took   time.Duration
-}
-
-// Last returns the revenue of the last days, including the present day. It reads all payments for this, if nobody has
-// asked within the last half minute. If this takes more than four seconds, the answer has a Fault: the tables are too
-// large, and projector rebuild --with revenue_daily adds up the days.
-func (r *Revenues) Last(ctx context.Context, db *store.Store, days int) (RevenueAnswer, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.known[db.Schema()]
-	var sum revenue
-	err := db.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		sum = revenue{}
-		now, err := readMoment(ctx, tx, db.Schema())
-		if err != nil {
-			return err
-		}
-		if sum.tables, err = db.FindTables(ctx, tx); err != nil {
-			return err
-		}
-		if known.tables == sum.tables && now.At.Sub(known.At) < max(revenueAge, revenuePause*known.took) {
-			sum = known
-			return nil
-		}
-		sum.Moment = now
-		return sum.add(ctx, tx)
-	})
-	switch {
-	case err != nil && (ctx.Err() != nil || sum.At.IsZero()):
-		return RevenueAnswer{}, err
-	case store.StatementTimedOut(err):
-		sum.Fault = fmt.Sprintf("it takes longer than %s; use projector rebuild --with revenue_daily", revenueTimeout)
-	case err != nil:
-		sum.Fault = err.Error()
+// revenueFault adds to the fault of a measure what an operator can do.
+func revenueFault(fault string) string {
+	if fault == tooSlow {
+		return fault + "; use projector rebuild --with revenue_daily"
 	}
-	r.known[db.Schema()] = sum
-	return sum.last(days), nil
+	return fault
 }
 
-// add adds up the days.
-func (r *revenue) add(ctx context.Context, tx pgx.Tx) (err error) {
-	if _, err := tx.Exec(ctx, "select set_config('statement_timeout', $1, true)", store.Milliseconds(revenueTimeout)); err != nil {
-		return err
-	}
-	began := time.Now()
-	r.Days, err = readRevenue(ctx, tx)
-	r.took = time.Since(began)
-	return err
-}
-
-func (r revenue) last(days int) RevenueAnswer {
-	out := r.RevenueAnswer
-	first := out.At.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-days)
-	end := sort.Search(len(out.Days), func(i int) bool { return out.Days[i].Day.Before(first) })
-	out.Days = out.Days[:end:end]
-	return out
+// since returns the days from first on. The days are the newest first.
+func since(days []RevenueDay, first time.Time) []RevenueDay {
+	end := sort.Search(len(days), func(i int) bool { return days[i].Day.Before(first) })
+	return days[:end:end]
 }
 
 //go:embed revenue_paid.sql
 var revenuePaidSQL string
 
-func readRevenue(ctx context.Context, tx pgx.Tx) ([]RevenueDay, error) {
+func readRevenue(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
 	days := revenueDays{}
 	rows, _ := tx.Query(ctx, revenuePaidSQL) // ForEachRow returns its error
 	var d RevenueDay

@@ -58,7 +58,7 @@ func advance(part []events.Event, after uint64) store.Advance {
 
 func revenueOf(ctx context.Context, t require.TestingT, s *store.Store) (days []RevenueDay) {
 	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		days, err = readRevenue(ctx, tx)
+		days, err = readRevenue(ctx, tx, Moment{})
 		return err
 	}))
 	return days
@@ -122,8 +122,8 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 			values ($1, 'provider', 'pro', 100, 'EUR', 'e', $2, 1, true, true, false, 0)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
 		require.NoError(t, err)
 	}
-	revenues := NewRevenues()
-	got, err := revenues.Last(ctx, s, 2)
+	measures := NewMeasures(store.LiveSchema)
+	got, err := measures.RevenueOfLastDays(ctx, s, 2)
 	require.NoError(t, err)
 	require.Len(t, got.Days, 2)
 	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: SumOf(100), Net: SumOf(100)}, got.Days[0])
@@ -131,14 +131,14 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 
 	_, err = s.Pool().Exec(ctx, "delete from payment_facts")
 	require.NoError(t, err)
-	again, err := revenues.Last(ctx, s, 100)
+	again, err := measures.RevenueOfLastDays(ctx, s, 100)
 	require.NoError(t, err)
 	require.Len(t, again.Days, 5, "it is not older than 30 seconds")
 	require.Equal(t, got.At, again.At)
-	kept := revenues.known[store.LiveSchema]
-	kept.At = kept.At.Add(-revenueAge)
-	revenues.known[store.LiveSchema] = kept
-	again, err = revenues.Last(ctx, s, 100)
+	known := measures.revenue.known[store.LiveSchema]
+	known.At = known.At.Add(-measureAge)
+	measures.revenue.known[store.LiveSchema] = known
+	again, err = measures.RevenueOfLastDays(ctx, s, 100)
 	require.NoError(t, err)
 	require.Empty(t, again.Days)
 }
@@ -146,8 +146,8 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 func TestRevenueIsOfTheTablesThatHaveTheName(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t, shop...)
-	revenues := NewRevenues()
-	got, err := revenues.Last(ctx, s, 10_000)
+	measures := NewMeasures(store.LiveSchema)
+	got, err := measures.RevenueOfLastDays(ctx, s, 10_000)
 	require.NoError(t, err)
 	require.NotEmpty(t, got.Days)
 	for _, sql := range []string{"drop schema portal cascade", "delete from payfold.schema_state"} {
@@ -155,7 +155,7 @@ func TestRevenueIsOfTheTablesThatHaveTheName(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Prepare(ctx, "log-1", fixture.Partitions, fixture.AnyMode))
-	got, err = revenues.Last(ctx, s, 10_000)
+	got, err = measures.RevenueOfLastDays(ctx, s, 10_000)
 	require.NoError(t, err)
 	require.Empty(t, got.Days)
 }
@@ -165,7 +165,7 @@ func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
 	ctx, s := setup(t)
 	_, err := s.Pool().Exec(ctx, "alter table payment_facts rename column known to sold")
 	require.NoError(t, err)
-	fault := revenueFault(ctx, t, s)
+	fault := faultOfRevenue(ctx, t, s)
 	require.Contains(t, fault, `column "known" does not exist`)
 	require.NotContains(t, fault, "4s")
 }
@@ -178,12 +178,12 @@ func TestRevenueOfTooManyPaymentsCannotBeAddedUp(t *testing.T) {
 	defer func() { require.NoError(t, tx.Rollback(ctx)) }()
 	_, err = tx.Exec(ctx, "lock table payment_facts")
 	require.NoError(t, err)
-	require.Equal(t, "it takes longer than 4s; use projector rebuild --with revenue_daily", revenueFault(ctx, t, s))
+	require.Equal(t, "it takes longer than 4s; use projector rebuild --with revenue_daily", faultOfRevenue(ctx, t, s))
 }
 
-func revenueFault(ctx context.Context, t *testing.T, s *store.Store) string {
+func faultOfRevenue(ctx context.Context, t *testing.T, s *store.Store) string {
 	t.Helper()
-	got, err := NewRevenues().Last(ctx, s, 1)
+	got, err := NewMeasures(store.LiveSchema).RevenueOfLastDays(ctx, s, 1)
 	require.NoError(t, err)
 	require.Empty(t, got.Days)
 	return got.Fault

@@ -1,0 +1,113 @@
+package console_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAListInCSVHasEveryRowOfThePage(t *testing.T) {
+	t.Parallel()
+	server, w := serve(t)
+	for _, list := range []string{"customers", "payments", "subscriptions"} {
+		t.Run(list, func(t *testing.T) {
+			var shown struct {
+				Items []json.RawMessage `json:"items"`
+				Count int               `json:"count"`
+			}
+			_, text := get(t, server, "/"+list+"?limit=1000", "Accept", "application/json")
+			require.NoError(t, json.Unmarshal([]byte(text), &shown))
+			require.NotEmpty(t, shown.Items)
+			require.Len(t, shown.Items, shown.Count)
+			answer, text := get(t, server, "/"+list+"?format=csv&limit=1")
+			require.Equal(t, `attachment; filename="`+list+`.csv"`, answer.Header.Get("Content-Disposition"))
+			require.Equal(t, strings.Count(text, "\n"), strings.Count(text, "\r\n"))
+			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+			require.NoError(t, err)
+			require.Len(t, rows, shown.Count+1, "with the header")
+			_, html := get(t, server, "/"+list)
+			require.Contains(t, html, "/"+list+"?format=csv")
+		})
+	}
+	var sum int64
+	require.NoError(t, w.DB.QueryRow(t.Context(), "select coalesce(sum(amount), 0)::bigint from portal.payment").Scan(&sum))
+	_, text := get(t, server, "/payments?format=csv")
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, []string{"amount_minor", "refunded_minor", "currency"}, rows[0][4:7])
+	for _, row := range rows[1:] {
+		var amount int64
+		_, _ = fmt.Sscan(row[4], &amount)
+		sum -= amount
+	}
+	require.Zero(t, sum)
+}
+
+func TestACellOfCSVIsNoFormula(t *testing.T) {
+	t.Parallel()
+	server, w := serve(t)
+	hostile := []string{"=1+1", "+1", "-1", "@sum", "\tx", "a,\"b\"", "a\r\nb"}
+	for i, id := range hostile {
+		_, err := w.DB.Exec(t.Context(), `insert into portal.subscription_facts (subscription_id, provider, status, product_key, stream_seq)
+			values ($1, 'provider', 'past_due', $2, 0)`, fmt.Sprint("hostile", i), id)
+		require.NoError(t, err)
+	}
+	_, text := get(t, server, "/subscriptions?format=csv&status=past_due")
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	var cells []string
+	for _, row := range rows {
+		if strings.HasPrefix(row[0], "hostile") {
+			cells = append(cells, row[3])
+		}
+	}
+	require.Equal(t, []string{"'=1+1", "'+1", "'-1", "'@sum", `\tx`, `a,"b"`, `a\r\nb`}, cells)
+}
+
+func TestAListRefusesWhatItCannotFilter(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t)
+	for _, path := range []string{
+		"/payments?status=past_due", "/payments?refunded=perhaps", "/payments?after=x", "/payments?format=csv&after=x", "/payments?format=xml",
+		"/subscriptions?status=late", "/subscriptions?ends_before=soon", "/customers?provider=x", "/customers?nothing=1",
+	} {
+		answer, text := get(t, server, path)
+		require.Equal(t, http.StatusBadRequest, answer.StatusCode, path)
+		require.Contains(t, text, "The address cannot be read", path)
+	}
+}
+
+func TestWhoIsPastDueIsOneClick(t *testing.T) {
+	t.Parallel()
+	server, w := serve(t)
+	_, err := w.DB.Exec(t.Context(), `insert into portal.subscription_facts (subscription_id, provider, user_id, status, stream_seq)
+		values ('late', 'provider', 'late_customer', 'past_due', 0)`)
+	require.NoError(t, err)
+	for _, path := range []string{"/subscriptions", "/customers"} {
+		_, text := get(t, server, path)
+		require.Contains(t, text, `<a href="/subscriptions?status=past_due">Who is past due?</a>`)
+	}
+	_, text := get(t, server, "/subscriptions?status=past_due")
+	require.Contains(t, text, `href="/users/late_customer"`)
+}
+
+func TestMeasuresInCSVHaveOneRowForEachNumber(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t)
+	answer, body := get(t, server, "/measures?by=month&format=csv")
+	require.Equal(t, http.StatusOK, answer.StatusCode, body)
+	require.Equal(t, `attachment; filename="measures.csv"`, answer.Header.Get("Content-Disposition"))
+	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, "measure from to currency of value", strings.Join(rows[0], " "))
+	require.Greater(t, len(rows), 12)
+	for _, path := range []string{"/measures?format=xml", "/measures?format=csv&from=yesterday"} {
+		answer, _ := get(t, server, path)
+		require.Equal(t, http.StatusBadRequest, answer.StatusCode, path)
+	}
+}

@@ -1,0 +1,165 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// measuresPage has the measures of a span, drawn and as tables.
+type measuresPage struct {
+	browse.MeasuresAnswer
+	Steps   []browse.Step `json:"-"`
+	From    string        `json:"-"` // as it was typed
+	To      string        `json:"-"` // as it was typed
+	Revenue []moneyChart  `json:"-"`
+	Monthly []monthly     `json:"-"`
+	Active  figure        `json:"-"`
+	Changes figure        `json:"-"`
+	Churn   figure        `json:"-"`
+	Credits figure        `json:"-"`
+}
+
+// moneyChart is the revenue of one currency.
+type moneyChart struct {
+	browse.CurrencyRevenue
+	By      browse.Step
+	Drawing figure
+}
+
+// monthly is the recurring revenue of one currency.
+type monthly struct {
+	browse.CurrencyRecurring
+	Drawing figure
+}
+
+const defaultStep = browse.Day
+
+func (c *Console) measures(r *http.Request, asked query, tables *store.Store) (view, error) {
+	if asked.Get("format") != "" {
+		return view{}, fmt.Errorf("%w: format is csv, or absent", errBadValue)
+	}
+	answer, err := c.measure(r.Context(), asked, tables)
+	if err != nil {
+		return view{}, err
+	}
+	out := measuresPage{MeasuresAnswer: answer, Steps: browse.Steps, From: asked.Get("from"), To: asked.Get("to")}
+	out.draw()
+	return view{"measures.html", "Measures", answer.Moment, out, nil}, nil
+}
+
+// measure returns the measures of the span that the address asks for.
+func (c *Console) measure(ctx context.Context, asked query, tables *store.Store) (out browse.MeasuresAnswer, err error) {
+	from, err := asked.time("from")
+	if err != nil {
+		return out, err
+	}
+	to, err := asked.time("to")
+	if err != nil {
+		return out, err
+	}
+	by := cmp.Or(browse.Step(asked.Get("by")), defaultStep)
+	out, err = c.measured.All(ctx, tables, func(now time.Time) (browse.Span, error) {
+		return browse.SpanOf(from, to, now, by)
+	})
+	if errors.Is(err, browse.ErrSpan) {
+		return out, fmt.Errorf("%w: %w", errBadValue, err)
+	}
+	return out, err
+}
+
+// measuresHeader names the columns of measureRows.
+var measuresHeader = strings.Split("measure,from,to,currency,of,value", ",")
+
+func (c *Console) measuresCSV(ctx context.Context, asked query, tables *store.Store, write writeRows) error {
+	answer, err := c.measure(ctx, asked, tables)
+	if err != nil {
+		return err
+	}
+	return write(measureRows(answer))
+}
+
+// measureRows has one row for each number, so that a spreadsheet can filter and pivot them. Amounts are in minor units.
+func measureRows(m browse.MeasuresAnswer) (out [][]string) {
+	line := func(measure string, p browse.Period, currency, of, value string) {
+		out = append(out, []string{measure, utc(&p.From), utc(&p.To), text(currency), text(of), value})
+	}
+	for _, c := range m.Revenue.Items {
+		for _, p := range c.Periods {
+			line("payments", p.Period, c.Currency, "", strconv.FormatInt(p.Payments, 10))
+			line("gross", p.Period, c.Currency, "", p.Gross.String())
+			line("refunded", p.Period, c.Currency, "", p.Refunded.String())
+			line("net", p.Period, c.Currency, "", p.Net.String())
+			line("refund_rate", p.Period, c.Currency, "", csvShare(p.Rate))
+		}
+	}
+	for _, c := range m.Recurring.Items {
+		for _, p := range c.Periods {
+			line("monthly_recurring_revenue", p.Period, c.Currency, "", p.Monthly.String())
+		}
+	}
+	for _, p := range m.Subscriptions.Items {
+		line("new_subscriptions", p.Period, "", "", strconv.FormatInt(p.New, 10))
+		line("ended_subscriptions", p.Period, "", "", strconv.FormatInt(p.Ended, 10))
+		line("active_subscriptions", p.Period, "", "", strconv.FormatInt(p.Active, 10))
+		line("churn", p.Period, "", "", csvShare(p.Churn))
+	}
+	for _, p := range m.Trials.Items {
+		line("trials_begun", p.Period, "", "", strconv.FormatInt(p.Begun, 10))
+		line("trials_running", p.Period, "", "", strconv.FormatInt(p.Running, 10))
+		line("trials_converted", p.Period, "", "", strconv.FormatInt(p.Converted, 10))
+		line("trial_conversion", p.Period, "", "", csvShare(p.Rate))
+	}
+	for _, e := range m.Credits.Items {
+		var p browse.Period
+		if e.Month != nil {
+			p = browse.Period{From: *e.Month, To: e.Month.AddDate(0, 1, 0)}
+		}
+		line("credits_expiring", p, "", e.Kind, e.Credits.String())
+	}
+	return out
+}
+
+func csvShare(share *float64) string {
+	if share == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*share, 'f', 6, 64)
+}
+
+// percent is a share for people; nil is a dash.
+func percent(share *float64) string {
+	if share == nil {
+		return noValue
+	}
+	return percentOf(*share)
+}
+
+func percentOf(share float64) string {
+	return strconv.FormatFloat(math.Round(share*1000)/10, 'f', -1, 64) + " %"
+}
+
+// sumOf is an amount of money for people, also beyond 64 bits.
+func sumOf(amount browse.Sum, currency string) string { return page.MoneyOf(amount.String(), currency) }
+
+// presets are the spans that end with the present period.
+var presets = map[browse.Step]string{browse.Day: "30 days", browse.Week: "12 weeks", browse.Month: "12 months"}
+
+// kindName is a kind of credits in a shop's words.
+func kindName(kind string) string {
+	if kind == projections.KindOneTime {
+		return "credit pack"
+	}
+	return page.Clean(kind)
+}

@@ -1,0 +1,194 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/payfold/payfold/internal/store"
+)
+
+// Measures computes numbers of a shop, and keeps each for half a minute or longer. docs/measures.md defines them. It is
+// safe for concurrent use.
+type Measures struct {
+	revenue       *kept[[]RevenueDay]
+	recurring     *kept[recurringRevenue]
+	subscriptions *kept[[]lives]
+	trials        *kept[[]trial]
+	credits       *kept[[]ExpiringCredits]
+}
+
+// NewMeasures returns Measures that know nothing yet. Apps spend what the schema live grants.
+func NewMeasures(live string) *Measures {
+	credits := func(ctx context.Context, tx pgx.Tx, now Moment) ([]ExpiringCredits, error) {
+		return readCredits(ctx, tx, now.Schema == live)
+	}
+	return &Measures{
+		newKept(readRevenue), newKept(readRecurring), newKept(readSubscriptions), newKept(readTrials), newKept(credits),
+	}
+}
+
+// Measure is one measure of an answer, with the moment at which it was computed.
+type Measure[T any] struct {
+	At    time.Time `json:"at"`
+	Items []T       `json:"items"`
+	Fault string    `json:"fault,omitempty"` // why there are no items
+}
+
+// MeasuresAnswer has all measures of a span. Its Moment is the earliest of them.
+type MeasuresAnswer struct {
+	Moment
+	Span          Span                        `json:"span"`
+	Revenue       Measure[CurrencyRevenue]    `json:"revenue"`
+	Recurring     Measure[CurrencyRecurring]  `json:"recurring"`
+	PeriodUnknown int64                       `json:"payments_without_period"` // paid for subscriptions; Recurring does not have them
+	Subscriptions Measure[SubscriptionPeriod] `json:"subscriptions"`
+	Trials        Measure[TrialPeriod]        `json:"trials"`
+	Credits       Measure[ExpiringCredits]    `json:"credits"`
+}
+
+// measuring bounds the connections that one page takes.
+const measuring = 3
+
+// All returns all measures of the span that chosen returns for the database's time.
+func (m *Measures) All(
+	ctx context.Context, db *store.Store, chosen func(now time.Time) (Span, error),
+) (out MeasuresAnswer, err error) {
+	revenue, err := m.revenue.get(ctx, db)
+	if err != nil {
+		return out, err
+	}
+	if out.Span, err = chosen(revenue.At); err != nil {
+		return out, err
+	}
+	var monthly measured[recurringRevenue]
+	var subscriptions measured[[]lives]
+	var trials measured[[]trial]
+	var credits measured[[]ExpiringCredits]
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(measuring)
+	group.Go(func() (err error) { monthly, err = m.recurring.get(ctx, db); return err })
+	group.Go(func() (err error) { subscriptions, err = m.subscriptions.get(ctx, db); return err })
+	group.Go(func() (err error) { trials, err = m.trials.get(ctx, db); return err })
+	group.Go(func() (err error) { credits, err = m.credits.get(ctx, db); return err })
+	if err := group.Wait(); err != nil {
+		return out, err
+	}
+	out.Moment = revenue.Moment
+	for _, other := range []Moment{monthly.Moment, subscriptions.Moment, trials.Moment, credits.Moment} {
+		if other.At.Before(out.At) {
+			out.Moment = other
+		}
+	}
+	out.Revenue = measureOf(revenue, revenueByCurrency(revenue.value, out.Span))
+	out.Revenue.Fault = revenueFault(out.Revenue.Fault)
+	out.Recurring, out.PeriodUnknown = measureOf(monthly, monthly.value.of(out.Span)), monthly.value.unknown
+	out.Subscriptions = measureOf(subscriptions, countSubscriptions(subscriptions.value, out.Span))
+	out.Trials = measureOf(trials, countTrials(trials.value, out.Span))
+	out.Credits = measureOf(credits, credits.value)
+	return out, nil
+}
+
+// measureOf is a part of an answer. If it has a fault, it has no items.
+func measureOf[T, V any](of measured[V], items []T) Measure[T] {
+	if of.fault != "" {
+		items = nil
+	}
+	return Measure[T]{of.At, items, of.fault}
+}
+
+// RevenueOfLastDays returns the revenue of the last days, including the present day.
+func (m *Measures) RevenueOfLastDays(ctx context.Context, db *store.Store, days int) (RevenueAnswer, error) {
+	revenue, err := m.revenue.get(ctx, db)
+	if err != nil {
+		return RevenueAnswer{}, err
+	}
+	first := Day.start(revenue.At).AddDate(0, 0, 1-days)
+	span := Span{first, first.AddDate(0, 0, days), Day}
+	return RevenueAnswer{
+		Moment: revenue.Moment, Days: since(revenue.value, first), Fault: revenueFault(revenue.fault),
+		Currencies: revenueByCurrency(revenue.value, span),
+	}, nil
+}
+
+// CurrencyRevenue is the revenue of one currency.
+type CurrencyRevenue struct {
+	Currency string          `json:"currency"`
+	Periods  []RevenuePeriod `json:"periods"`
+	Total    RevenuePeriod   `json:"total"`
+}
+
+// RevenuePeriod is the revenue of one period in minor units. A payment counts at its own time, and a refund at its own.
+type RevenuePeriod struct {
+	Period
+	Payments int64    `json:"payments"`
+	Gross    Sum      `json:"gross"`
+	Refunded Sum      `json:"refunded"`
+	Net      Sum      `json:"net"`
+	Rate     *float64 `json:"refund_rate"` // Refunded of Gross; nil: nothing was paid
+}
+
+func (p *RevenuePeriod) add(day RevenueDay) {
+	p.Payments += day.Payments
+	p.Gross, p.Refunded, p.Net = p.Gross.Add(day.Gross), p.Refunded.Add(day.Refunded), p.Net.Add(day.Net)
+	if p.Rate = nil; p.Gross != (Sum{}) {
+		p.Rate = new(p.Refunded.Float() / p.Gross.Float())
+	}
+}
+
+// revenueByCurrency adds up the days of each period and currency, the currency with the most payments first.
+func revenueByCurrency(days []RevenueDay, span Span) (out []CurrencyRevenue) {
+	periods := span.Periods()
+	at := map[time.Time]int{}
+	for i, p := range periods {
+		at[p.From] = i
+	}
+	for _, day := range days {
+		i, has := at[span.By.start(day.Day)]
+		if !has {
+			continue
+		}
+		j := slices.IndexFunc(out, func(c CurrencyRevenue) bool { return c.Currency == day.Currency })
+		if j < 0 {
+			j = len(out)
+			out = append(out, CurrencyRevenue{Currency: day.Currency, Periods: make([]RevenuePeriod, len(periods))})
+			for k, p := range periods {
+				out[j].Periods[k].Period = p
+			}
+			out[j].Total.Period = Period{span.From, span.To}
+		}
+		out[j].Periods[i].add(day)
+		out[j].Total.add(day)
+	}
+	slices.SortFunc(out, func(a, b CurrencyRevenue) int {
+		return cmp.Or(cmp.Compare(b.Total.Payments, a.Total.Payments), cmp.Compare(a.Currency, b.Currency))
+	})
+	return out
+}
+
+// ExpiringCredits are credits that can be spent now, and expire in one month.
+type ExpiringCredits struct {
+	Kind    string     `json:"kind"`
+	Month   *time.Time `json:"month"` // its start; nil: they do not expire
+	Credits Sum        `json:"credits"`
+}
+
+//go:embed measured_credits.sql
+var creditsSQL string
+
+func readCredits(ctx context.Context, tx pgx.Tx, live bool) ([]ExpiringCredits, error) {
+	rows, _ := tx.Query(ctx, creditsSQL, live) // CollectRows returns its error
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e ExpiringCredits, err error) {
+		var credits string
+		if err = row.Scan(&e.Kind, &e.Month, &credits); err != nil {
+			return e, err
+		}
+		e.Credits, err = parseSum(credits)
+		return e, err
+	})
+}
