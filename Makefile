@@ -63,7 +63,7 @@ test-monitoring: ## the alert rules with promtool, and all expressions of rules 
 	$(PROMTOOL) test rules ../rules_test.yaml ../rules_days_test.yaml ../faults_test.yaml && \
 	go test -count 1 ./...
 
-test-console: ## the console in a browser: the real programs, every page, all rules of WCAG 2.1 AA that axe can check
+test-console: ## the console in a browser: the real programs, every page, all rules of WCAG 2.1 AA that axe can check; PICTURES=FOLDER keeps pictures
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && \
 	CHROMIUM="$$(internal/console/browser/ensure.sh chromium)" && \
 	AXE="$$(internal/console/browser/ensure.sh axe)" && \

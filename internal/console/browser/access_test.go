@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv/issuer"
@@ -31,8 +30,8 @@ func TestTheLinkOpensTheConsoleForOneBrowser(t *testing.T) {
 	first.requireNoFaults()
 
 	second.open("/events/" + packEvent)
-	second.do(chromedp.SendKeys(chromedp.CSS(`[name=token]`), w.console.token))
-	require.Equal(t, http.StatusOK, second.load(chromedp.Click(chromedp.CSS(`form[action="/login"] button`))))
+	second.do(fill(`[name=token]`, w.console.token))
+	require.Equal(t, http.StatusOK, second.load(click(`form[action="/login"] button`)))
 	require.Equal(t, "/events/"+packEvent, second.path(), "the page that was asked for")
 
 	third := w.console.strangersTab(t)
@@ -71,7 +70,7 @@ func TestSomebodyLogsOut(t *testing.T) {
 			tab.disableScripts()
 		}
 		tab.open("/events")
-		require.Equal(t, http.StatusOK, tab.load(chromedp.Click(chromedp.CSS(logout))))
+		require.Equal(t, http.StatusOK, tab.load(click(logout)))
 		require.Equal(t, "You are logged out", heading(tab))
 		if scripts {
 			tab.requireAccessible()
@@ -124,14 +123,14 @@ func TestAnIssuerLogsIn(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, tab.open("/users/"+buyer))
 	tab.requireAccessible()
 	tab.takeFaults() // the status, which the browser tells of
-	login := chromedp.Click(chromedp.CSS(`a[href^="/login"]`))
+	login := click(`a[href^="/login"]`)
 	tab.do(login)
 	tab.awaitTrue(`document.querySelector("h1")?.textContent === "Customer ` + buyer + `"`)
 	require.Equal(t, "/users/"+buyer, tab.path(), "where it was going")
 	tab.requireOnlyVisits(provider.URL)
 
 	tab.awaitTrue(followsTheTables)
-	require.Equal(t, http.StatusOK, tab.load(chromedp.Click(chromedp.CSS(logout))))
+	require.Equal(t, http.StatusOK, tab.load(click(logout)))
 	require.Contains(t, ask[string](tab, `document.body.innerText`), "The session at")
 	require.Equal(t, http.StatusUnauthorized, tab.open("/users/"+buyer))
 	tab.takeFaults()

@@ -3,11 +3,10 @@ package browser
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +15,7 @@ func TestANewEventAppearsWithoutAReload(t *testing.T) {
 	w := setup(t)
 	w.deliver(shop()...)
 	tab := w.console.newTab(t)
-	tab.look(narrow, "light")
+	tab.look(700, "light") // wide enough for tables, which scroll
 	tab.open("/events")
 	tab.awaitTrue(followsTheTables)
 	tab.do(chromedp.Evaluate[chromedp.Void](`window.sameDocument = true;
@@ -51,12 +50,12 @@ func TestPauseStopsThePageAndGoOnShowsWhatItMissed(t *testing.T) {
 		tab.open("/users/" + buyer)
 		tab.awaitTrue(followsTheTables)
 	}
-	paused.do(chromedp.Click(chromedp.CSS("#pause")))
+	paused.do(click("#pause"))
 	require.Equal(t, "The page is paused.", ask[string](paused, `document.querySelector("#follow-state").textContent`))
 	w.deliver(pack("evt_1", buyer, 1), pack("evt_2", buyer, 1))
 	following.awaitTrue(has("Balance 102"))
 	require.Contains(t, paused.main(), "Balance 100")
-	paused.do(chromedp.Click(chromedp.CSS("#pause")))
+	paused.do(click("#pause"))
 	paused.awaitTrue(has("Balance 102"))
 	paused.requireNoFaults()
 }
@@ -70,7 +69,7 @@ func TestAPageDoesNotChangeUnderSomebodyWhoTypes(t *testing.T) {
 		tab.open("/events")
 		tab.awaitTrue(followsTheTables)
 	}
-	typing.do(chromedp.SendKeys(chromedp.CSS("main [name=user]"), "half a na"))
+	typing.do(fill("main [name=user]", "half a na"))
 	w.deliver(pack("evt_live", buyer, 1))
 	other.awaitTrue(has("evt_live"))
 	require.Equal(t, "half a na", ask[string](typing, `document.querySelector("main [name=user]").value`))
@@ -78,6 +77,33 @@ func TestAPageDoesNotChangeUnderSomebodyWhoTypes(t *testing.T) {
 	typing.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	typing.awaitTrue(has("evt_live"))
 	typing.requireNoFaults()
+}
+
+// A page that is pressed waits, too: a click needs that its element is still there when the button is released.
+func TestAPageDoesNotChangeUnderSomebodyWhoClicks(t *testing.T) {
+	w := setup(t)
+	w.deliver(shop()...)
+	clicking, other := w.console.newTab(t), w.console.newTab(t)
+	for _, tab := range []*tab{clicking, other} {
+		tab.open("/events")
+		tab.awaitTrue(followsTheTables)
+	}
+	at := ask[[]float64](clicking, `(() => {
+		const link = [...document.querySelectorAll("main a")].find(a => a.textContent === "`+packEvent+`");
+		link.scrollIntoView({block: "center"});
+		const box = link.getBoundingClientRect();
+		return [box.x + box.width / 2, box.y + box.height / 2];
+	})()`)
+	mouse := func(kind input.DispatchMouseEventType) chromedp.Action[chromedp.Void] {
+		return chromedp.MouseEvent(kind, at[0], at[1], chromedp.ButtonLeft, chromedp.ClickCount(1))
+	}
+	clicking.do(mouse(chromedp.MousePressed))
+	w.deliver(pack("evt_live", buyer, 1))
+	other.awaitTrue(has("evt_live"))
+	require.NotContains(t, clicking.main(), "evt_live")
+	require.Equal(t, http.StatusOK, clicking.load(mouse(chromedp.MouseReleased)))
+	require.Equal(t, "/events/"+packEvent, clicking.path())
+	clicking.requireNoFaults()
 }
 
 func TestInvitationsAndRebuildsAppearWithoutAReload(t *testing.T) {
@@ -113,5 +139,5 @@ func TestAnEventThatIsNotAppliedYetIsFoundByItsPlace(t *testing.T) {
 	require.Contains(t, tab.main(), "no projector has applied it yet")
 	tab.requireAccessible()
 	tab.requireNoFaults()
-	require.NoError(t, os.WriteFile(filepath.Join(pictureFolder(t), "pending.png"), tab.picture(), 0o644))
+	tab.keepPicture("pending")
 }

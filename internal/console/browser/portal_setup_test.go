@@ -74,7 +74,7 @@ func (p *portal) signIn(user string) *tab {
 	tab := (&console{url: p.url}).strangersTab(p.t)
 	require.Equal(p.t, http.StatusOK, tab.open("/"))
 	tab.requireAccessible()
-	tab.load(chromedp.SendKeys(chromedp.CSS("[name=user]"), user), chromedp.Click(chromedp.CSS("main button")))
+	tab.load(fill("[name=user]", user), click("main button"))
 	tab.awaitTrue(has("Make a picture"))
 	return tab
 }
@@ -151,7 +151,7 @@ func (p *portal) buy(tab *tab, product string) (event string) {
 // spend presses the button and waits for the answer.
 func (p *portal) spend(tab *tab, answer string) {
 	p.t.Helper()
-	require.Equal(p.t, http.StatusOK, tab.load(chromedp.Click(chromedp.CSS("#spend"))))
+	require.Equal(p.t, http.StatusOK, tab.load(click("#spend")))
 	require.Equal(p.t, answer, ask[string](tab, `document.querySelector("[role=status]").textContent`))
 }
 

@@ -56,6 +56,8 @@ type world struct {
 	dir      string
 	settings []string // of all programs, besides env
 	provider *testenv.Provider
+	ingest   []string         // settings of ingest
+	log      *testenv.Program // ingest
 	tables   *testenv.Program // the projector
 	console  *console
 }
@@ -83,10 +85,13 @@ func startShop(t *testing.T, settings ...string) *world {
 	require.NoError(t, os.Chmod(dir, 0o755))
 	w := &world{t: t, dir: dir, settings: settings}
 	t.Cleanup(w.remove)
-	listen := ports.Free(t)
+	listen, admin := ports.Free(t), ports.Free(t)
+	w.ingest = []string{"LISTEN_ADDR=" + listen, "ADMIN_ADDR=" + admin}
+	w.settings = append(w.settings, "CONSOLE_INGEST_ADDR="+admin)
 	w.provider = &testenv.Provider{URL: "http://" + listen + "/api/payments/provider/webhook", Secret: secret, Client: &http.Client{Timeout: 10 * time.Second}}
 	t.Cleanup(w.provider.Client.CloseIdleConnections)
-	w.start("ingest", "LISTEN_ADDR="+listen).WaitFor(t, `msg="receiving deliveries"`)
+	w.log = w.start("ingest", w.ingest...)
+	w.log.WaitFor(t, `msg="receiving deliveries"`)
 	w.tables = w.start("projector")
 	w.tables.WaitFor(t, "msg=projecting")
 	return w

@@ -163,7 +163,7 @@ func (b *tab) load(steps ...chromedp.Action[chromedp.Void]) int {
 // follow clicks the first link with a text.
 func (b *tab) follow(text string) int {
 	b.t.Helper()
-	return b.load(chromedp.Click(chromedp.Search(fmt.Sprintf("//a[normalize-space()=%q]", text))))
+	return b.load(clickOn(fmt.Sprintf(`[...document.querySelectorAll("a")].find(a => a.checkVisibility() && a.innerText.trim() === %q)`, text)))
 }
 
 // back goes back to the page before. The browser may still have it, and then does not load it.
@@ -180,10 +180,31 @@ func (b *tab) back() {
 	}, "waiting for %s", before.URL)
 }
 
+// click is a click on the first element of a selector.
+func click(selector string) chromedp.Action[chromedp.Void] {
+	return clickOn(fmt.Sprintf("document.querySelector(%q)", selector))
+}
+
+// clickOn is a click on an element that is shown. One step finds it and clicks, because a page that follows the tables
+// replaces its elements at any time.
+func clickOn(element string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => {
+		const element = %s;
+		if (!element?.checkVisibility()) throw new Error("no such element is shown");
+		element.focus();
+		element.click();
+	})()`, element))
+}
+
+// fill types into a field, and finds it as click does.
+func fill(selector, text string) chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("document.querySelector(%q).focus()", selector)), chromedp.KeyEvent(text))
+}
+
 // search looks for something with the search box.
 func (b *tab) search(text string) int {
 	b.t.Helper()
-	return b.load(chromedp.Click(chromedp.CSS("#q")), chromedp.KeyEvent(text+kb.Enter))
+	return b.load(fill("#q", text+kb.Enter))
 }
 
 // press presses a key that types nothing.
@@ -205,8 +226,7 @@ func ask[T any](b *tab, expression string) T {
 	return answer
 }
 
-// awaitTrue waits until the tab has loaded a page in which an expression is true. Until a page is
-// loaded, its script and its style move things away from where a click would look for them.
+// awaitTrue waits until the tab has loaded a page in which an expression is true.
 func (b *tab) awaitTrue(expression string) {
 	b.t.Helper()
 	loaded := `document.readyState === "complete" && (` + expression + `)`

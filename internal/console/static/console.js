@@ -17,8 +17,9 @@
   let paused = false, missed = false, reading = false;
   document.getElementById("following").hidden = false;
 
-  // busy: somebody types or selects something, which a new page would take away.
-  const busy = () => !getSelection().isCollapsed ||
+  // busy: somebody types, selects or presses something, which a new page would take away. A click needs that its element
+  // is still there when the button is released.
+  const busy = () => !getSelection().isCollapsed || main.matches(":active") ||
     main.contains(document.activeElement) && document.activeElement.matches("input, select, textarea");
 
   // A request for a document is parsed by the browser without a string that becomes markup.
@@ -81,4 +82,5 @@
   document.addEventListener("visibilitychange", readMissed);
   document.addEventListener("selectionchange", readMissed);
   main.addEventListener("focusout", readMissed);
+  for (const released of ["pointerup", "pointercancel"]) document.addEventListener(released, () => setTimeout(readMissed));
 })();
