@@ -19,6 +19,7 @@ import (
 
 	"github.com/payfold/payfold/internal/localpg"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/history"
 	"github.com/payfold/payfold/internal/testenv/network"
 	"github.com/payfold/payfold/internal/testenv/ports"
 )
@@ -38,7 +39,7 @@ type campaign struct {
 
 // TestNoFaultMakesAWrongRow injects random faults. After every round the tables must catch
 // up. At the end they have every acknowledged event once, all sums are exact, they equal the
-// tables of one fold, and the archive has the log byte by byte.
+// tables of one fold, and the archive has the log byte by byte. No read of an app contradicted another one.
 //
 // FAULT_ROUNDS is the number of rounds; by default 2, with a load that leaves the cores to
 // other tests. FAULT_SEED is the seed; by default the time. FAULT_ONLY chooses faults whose
@@ -52,6 +53,7 @@ func TestNoFaultMakesAWrongRow(t *testing.T) {
 	seed := uint64(testenv.Number(t, "FAULT_SEED", int(time.Now().UnixNano()>>16)))
 	t.Logf("FAULT_ROUNDS=%d FAULT_SEED=%d", rounds, seed)
 	c := startCampaign(t, rand.New(rand.NewPCG(seed, 0)), pace)
+	endHistory := history.Follow(t, "an app", c.database)
 	faults := slices.DeleteFunc(c.faults(), func(f fault) bool { return !strings.Contains(f.name, os.Getenv("FAULT_ONLY")) })
 	for round := range rounds {
 		fault := faults[c.random.IntN(len(faults))]
@@ -64,6 +66,7 @@ func TestNoFaultMakesAWrongRow(t *testing.T) {
 			repaired.Sub(began).Seconds(), time.Since(repaired).Seconds(), len(c.projectors))
 	}
 	c.load.finish(t, c.world)
+	endHistory()
 	c.requireOneFold(t)
 	c.requireArchived(t)
 	require.Zero(t, mustQuery[int64](t, c.database, "select count(*) from payfold.quarantined_event"))

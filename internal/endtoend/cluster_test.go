@@ -22,6 +22,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/cluster"
+	"github.com/payfold/payfold/internal/testenv/history"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -54,6 +55,7 @@ func TestNoFaultOfTheClusterMakesAWrongRow(t *testing.T) {
 			faults = append(faults, fault)
 		}
 	}
+	endHistory := history.Follow(t, "an app", f.database)
 	rounds := testenv.Number(t, "CLUSTER_ROUNDS", len(faults))
 	t.Logf("CLUSTER_ROUNDS=%d CLUSTER_SEED=%d", rounds, seed)
 	for round := range rounds {
@@ -62,6 +64,7 @@ func TestNoFaultOfTheClusterMakesAWrongRow(t *testing.T) {
 		}
 		f.round(t, fmt.Sprintf("round %d", round+1), faults[round%len(faults)])
 	}
+	endHistory()
 	f.requireArchived(t)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/history"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -109,6 +110,7 @@ func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
 	w.awaitShares(t, 2)
 	load := startLoad(t, w, slowPace)
 	load.await(t, maxBetween)
+	endHistory := history.Follow(t, "an app", w.database)
 	var watches []func() error
 	for _, level := range []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable} {
 		watches = append(watches, w.watch(t, level))
@@ -124,6 +126,7 @@ func TestTablesAreRebuiltAndPromotedUnderLoad(t *testing.T) {
 		require.NoError(t, stop())
 	}
 	load.finish(t, w)
+	endHistory()
 	w.requireOneFold(t)
 	require.Zero(t, mustQuery[int64](t, w.database, "select count(*) from payfold.quarantined_event"))
 }
