@@ -31,7 +31,7 @@ export const signIn = (fault) => layout('Sign in', '', '', html`<p role="alert">
 
 export const account = ({ balance, grants, entitlements, spend, cost, key }) => layout('Account', menu, html`
 <p>You have <strong id="balance">${balance}</strong> credits.</p>
-${table(['credits', 'of', 'until'], grants.map((g) => [g.usable, g.kind, day(g.expires_at)]))}
+${table(['credits', 'until'], grants.map((g) => [g.usable, day(g.expires_at)]))}
 <h2>What you have</h2>${table(['product', 'active', 'status', 'until'], entitlements.map((e) =>
   [nameOf(e.product_key), e.active ? 'yes' : 'no', e.status, day(e.until)]))}`,
 // The form is not in the part that changes: it keeps its key while the page is open.

@@ -14,7 +14,7 @@ const rows = async (text, ...values) => (await pool.query(text, values)).rows
 export async function account(user) {
   const [[{ balance }], grants, entitlements] = await Promise.all([
     rows('select wallet.balance($1) as balance', user),
-    rows('select kind, usable, expires_at from wallet.grants($1) where usable > 0', user),
+    rows('select sum(usable) as usable, expires_at from wallet.grants($1) where usable > 0 group by 2 order by 2', user),
     rows('select product_key, active, status, until from portal.entitlement where user_id = $1', user),
   ])
   return { balance, grants, entitlements }
