@@ -23,6 +23,11 @@ if ! [[ $'\n'$(env) =~ $'\n'[A-Z]+_(WEBHOOK|EVENT)_SECRET(_FILE)?=[^[:space:]] ]
 	send="PROVIDER_WEBHOOK_SECRET=$PROVIDER_WEBHOOK_SECRET $send"
 	demo='make demo'
 fi
+about='A first signed event, and what it did:'
+if [ -n "${CATALOGUE_FILE:-}" ] && ! [ "$CATALOGUE_FILE" -ef deploy/demo/catalogue.yaml ]; then
+	about="A first signed event, and what it did (rejected as unknown_product, unless $CATALOGUE_FILE has its product):"
+	demo='' # its products are those of deploy/demo
+fi
 # The providers whose secret is set, by their names in paths: PAYFOLD_EVENT_SECRET is the one of payfold.
 served="$(env | sed -nE 's/^([A-Z]+)_(WEBHOOK|EVENT)_SECRET(_FILE)?=.*[^[:space:]].*/\1/p' | tr '[:upper:]' '[:lower:]' | sort -u)"
 if [ -z "${DATABASE_URL:-}" ]; then
@@ -51,21 +56,25 @@ for address in "$ingest_admin" "$projector_admin" $console; do
 	fi
 done
 
+# named NAME: copies lines, with a name before each.
+named() {
+	local line
+	while IFS= read -r line; do printf '%-9s  %s\n' "$1" "$line"; done
+}
+
 # Job control gives each program its own process group. So the terminal's Ctrl-C
 # reaches only this script, and each program gets one signal.
-set -m
-programs=()
+programs=() names=()
+# stop ends the readers of the log before ingest, which has it.
 stop() {
 	trap '' INT TERM HUP
-	kill -TERM "${programs[@]}" 2>/dev/null || true
-	wait "${programs[@]}" 2>/dev/null || true
+	local i
+	for ((i = ${#programs[@]} - 1; i >= 0; i--)); do
+		kill -TERM "${programs[$i]}" 2>/dev/null || true
+		wait "${programs[$i]}" 2>/dev/null || true
+	done
 }
 trap 'stop; exit 0' INT TERM HUP
-ADMIN_ADDR="$ingest_admin" bin/ingest &
-programs+=("$!")
-ADMIN_ADDR="$projector_admin" bin/projector &
-programs+=("$!")
-set +m
 
 alive() {
 	local program
@@ -80,21 +89,36 @@ ready() {
 	exec 3>&-
 	[ "$code" = 200 ]
 }
-until ready "$ingest_admin" && ready "$projector_admin"; do
-	alive || break
-	sleep 0.2
-done 2>/dev/null
 
-# The console needs the projector's tables, which exist now.
-if alive && [ -n "$console" ]; then
+# start NAME COMMAND starts a program in a process group of its own.
+start() {
 	set -m
-	DATABASE_URL="${CONSOLE_DATABASE_URL:-}" bin/projector console >/dev/null &
-	programs+=("$!")
+	"${@:2}" > >(named "$1") 2>&1 &
+	programs+=("$!") names+=("$1")
 	set +m
-	until (exec 3<>"/dev/tcp/${console%:*}/${console##*:}") 2>/dev/null; do
+}
+
+# await CONDITION waits until the command succeeds, or a program has ended.
+await() {
+	until "$@"; do
 		alive || break
 		sleep 0.2
-	done
+	done 2>/dev/null
+}
+
+# The log comes before its readers.
+start ingest env ADMIN_ADDR="$ingest_admin" bin/ingest
+await ready "$ingest_admin"
+if alive; then
+	start projector env ADMIN_ADDR="$projector_admin" bin/projector
+	await ready "$projector_admin"
+fi
+
+# The console needs the projector's tables, which exist now. The link that it prints is shown below.
+listens() { (exec 3<>"/dev/tcp/${1%:*}/${1##*:}") 2>/dev/null; }
+if alive && [ -n "$console" ]; then
+	start console env DATABASE_URL="${CONSOLE_DATABASE_URL:-}" sh -c 'exec bin/projector console >/dev/null'
+	await listens "$console"
 fi
 
 if alive; then
@@ -128,7 +152,7 @@ if alive; then
 		  health         http://$ingest_admin/readyz  http://$projector_admin/readyz  (and /metrics)
 		  log            ${NATS_URL:-embedded; its readers come through $DATA_DIR/nats/socket}
 
-		A first signed event, and what it did:
+		$about
 
 		  $first
 		  $psql -c 'select event_id, outcome, reason from processed_event'
@@ -138,7 +162,6 @@ if alive; then
 fi
 
 while alive; do sleep 0.5; done
-names=(ingest projector console)
 for i in "${!programs[@]}"; do
 	kill -0 "${programs[$i]}" 2>/dev/null || echo "run.sh: ${names[$i]} ended; stopping the others" >&2
 done

@@ -67,6 +67,10 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 
 	running.SignalGroup(syscall.SIGINT) // Ctrl-C
 	running.Exit(t)
+	require.NotContains(t, running.Output(), "level=WARN", "a first start and an orderly stop are no reason to worry")
+	for _, name := range []string{"ingest", "projector", "console"} {
+		require.Regexp(t, "(?m)^"+name+" +time=", running.Output())
+	}
 	for _, address := range []string{listen, ingestAdmin, projectorAdmin, console} {
 		_, err := net.Dial("tcp", address)
 		require.Error(t, err, "no process is left")
@@ -80,12 +84,14 @@ func TestMakeRunPrintsThePathsThatAreServed(t *testing.T) {
 	t.Parallel()
 	dir := copySources(t)
 	shell(t, dir, "make build")
-	listen := ports.Free(t)
+	listen, catalogue := ports.Free(t), filepath.Join(dir, "shop.yaml")
+	require.NoError(t, os.WriteFile(catalogue, []byte("version: 1\nproducts:\n  other: {kind: pro}\n"), 0o600))
 	running := testenv.StartCommand(t, exec.Command(filepath.Join(dir, "deploy", "run.sh")), append(withoutPayfold(os.Environ()),
-		"DATA_DIR="+filepath.Join(dir, "data"), "LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ports.Free(t),
+		"CATALOGUE_FILE="+catalogue, "DATA_DIR="+filepath.Join(dir, "data"), "LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ports.Free(t),
 		"PROJECTOR_ADMIN_ADDR="+ports.Free(t), "DATABASE_URL="+testenv.Database(t),
 		"STRIPE_WEBHOOK_SECRET="+secret, "CREEM_WEBHOOK_SECRET="+secret, "GITHUB_WEBHOOK_SECRET="+secret))
 	running.WaitFor(t, "from processed_event")
+	require.Contains(t, running.Output(), "rejected as unknown_product, unless "+catalogue+" has its product")
 	served := regexp.MustCompile(`deliveries     POST (\S+)`).FindAllStringSubmatch(running.Output(), -1)
 	require.Len(t, served, 2)
 	for i, name := range []string{"creem", "stripe"} {
