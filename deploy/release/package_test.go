@@ -15,21 +15,24 @@ import (
 var modes = map[string]fs.FileMode{
 	"usr/bin/ingest":    0o755,
 	"usr/bin/projector": 0o755,
-	"usr/lib/systemd/system/payfold-ingest.service":    0o644,
-	"usr/lib/systemd/system/payfold-projector.service": 0o644,
-	"usr/lib/sysusers.d/payfold.conf":                  0o644,
-	"etc/payfold/ingest.env":                           0o600,
-	"etc/payfold/projector.env":                        0o600,
-	"etc/payfold/secrets.env":                          0o600,
-	"usr/share/man/man1/ingest.1":                      0o644,
-	"usr/share/man/man1/projector.1":                   0o644,
-	"usr/share/doc/payfold/copyright":                  0o644,
-	"usr/share/doc/payfold/THIRD-PARTY-LICENSES":       0o644,
-	"usr/share/doc/payfold/README.md":                  0o644,
-	"usr/share/doc/payfold/CHANGELOG.md":               0o644,
-	"usr/share/payfold/roles.sql":                      0o644,
-	"usr/share/payfold/rules.yaml":                     0o644,
-	"usr/share/payfold/first-event.json":               0o644,
+	"usr/lib/systemd/system/payfold-ingest.service":     0o644,
+	"usr/lib/systemd/system/payfold-projector.service":  0o644,
+	"usr/lib/systemd/system/payfold-reconcile@.service": 0o644,
+	"usr/lib/systemd/system/payfold-reconcile@.timer":   0o644,
+	"usr/lib/sysusers.d/payfold.conf":                   0o644,
+	"etc/payfold/ingest.env":                            0o600,
+	"etc/payfold/projector.env":                         0o600,
+	"etc/payfold/secrets.env":                           0o600,
+	"usr/share/man/man1/ingest.1":                       0o644,
+	"usr/share/man/man1/projector.1":                    0o644,
+	"usr/share/doc/payfold/copyright":                   0o644,
+	"usr/share/doc/payfold/THIRD-PARTY-LICENSES":        0o644,
+	"usr/share/doc/payfold/README.md":                   0o644,
+	"usr/share/doc/payfold/CHANGELOG.md":                0o644,
+	"usr/share/payfold/roles.sql":                       0o644,
+	"usr/share/payfold/alertmanager.yml":                0o644,
+	"usr/share/payfold/rules.yaml":                      0o644,
+	"usr/share/payfold/first-event.json":                0o644,
 }
 
 func TestTheDebHasItsFilesWithTheirModesAndTheProgramsRun(t *testing.T) {
@@ -106,16 +109,19 @@ func TestSystemdTakesTheUnitsOfThePackage(t *testing.T) {
 // Each variable that an example sets or names exists.
 func TestTheExamplesOfTheEnvironmentNameWhatExists(t *testing.T) {
 	t.Parallel()
-	for name, title := range map[string]string{"ingest": "ingest", "projector": "projector", "secrets": "Signing secrets"} {
+	for name, titles := range map[string][]string{
+		"ingest": {"Both programs", "ingest"}, "projector": {"Both programs", "projector"}, "secrets": {"Signing secrets", "ingest"},
+	} {
 		text, err := os.ReadFile("../packages/" + name + ".env")
 		require.NoError(t, err)
 		page, err := os.ReadFile("../../docs/configuration.md")
 		require.NoError(t, err)
 		names := regexp.MustCompile(`(?m)^#?([A-Z_]+)=`).FindAllStringSubmatch(string(text), -1)
 		require.NotEmpty(t, names)
+		documented := section(string(page), titles[0]) + section(string(page), titles[1])
 		for _, name := range names {
 			if !strings.HasPrefix(name[1], "AWS_") {
-				require.Contains(t, section(string(page), title)+section(string(page), "Both programs"), "`"+name[1]+"`")
+				require.Contains(t, documented, "`"+name[1]+"`")
 			}
 		}
 	}

@@ -61,6 +61,8 @@ if [ ! -e providers.env ]; then
 	for variable in {CREEM,STRIPE,PADDLE,POLAR,DODO,LEMONSQUEEZY}_WEBHOOK_SECRET PAYFOLD_EVENT_SECRET; do
 		printf '#%s=\n#%s_PREVIOUS=\n' $variable $variable
 	done >providers.env
+	printf '#%s_API_KEY=\n' CREEM STRIPE PADDLE POLAR >>providers.env
+	printf '#CREEM_WEBHOOK_ID=\n' >>providers.env
 	echo "put the signing secret of your provider into deploy/secrets: docs/deploy.md says where" >&2
 fi
 

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // everySecret names each secret that is not required in a mode.
 var everySecret = everyProvider().with(values{
 	"secrets.retiredSecrets.name": "rotation",
-	"secrets.awsCredentials.name": "store", "secrets.githubToken.name": "github", "secrets.otlpHeaders.name": "collector",
+	"secrets.awsCredentials.name": "store", "secrets.githubToken.name": "github", "secrets.otlpHeaders.name": "collector", "secrets.pingURL.name": "ping",
 	"secrets.consoleToken.name": "console", "secrets.consoleOIDCClientSecret.name": "console",
 })
 
@@ -24,15 +24,26 @@ func everyProvider() values {
 	all := values{}
 	for _, name := range []string{"creem", "dodo", "lemonsqueezy", "paddle", "payfold", "polar", "provider", "stripe"} {
 		all["providers."+name+".secret.name"], all["providers."+name+".previous.name"] = "payfold", "rotation"
+		if slices.Contains([]string{"creem", "paddle", "polar", "stripe"}, name) {
+			all["providers."+name+".apiKey.name"] = "payfold"
+		}
 	}
 	return all
 }
 
-// withConsole is the least that the console needs, withDrill that of the restore drill.
+// withConsole is the least that the console needs, withDrill that of the restore drill, withReconcile that of the
+// comparison with providers.
 var (
-	withConsole = values{"console.enabled": true, "secrets.consoleDatabaseURL.name": "console", "secrets.consoleToken.name": "console"}
-	withDrill   = values{"restoreDrill.enabled": true, "config.ARCHIVE_URL": "s3://bucket/shop"}
+	withConsole   = values{"console.enabled": true, "secrets.consoleDatabaseURL.name": "console", "secrets.consoleToken.name": "console"}
+	withReconcile = values{"reconcile.keys": map[string]any{
+		"creem": apiKey("creem"), "paddle": apiKey("paddle"), "polar": apiKey("polar"), "stripe": apiKey("stripe"),
+	}}
+	withDrill = values{"restoreDrill.enabled": true, "config.ARCHIVE_URL": "s3://bucket/shop"}
 )
+
+func apiKey(provider string) map[string]any {
+	return map[string]any{"name": "payfold", "key": provider + "-api-key"}
+}
 
 // everything is each mode with all that it can have.
 func everything(mode values) values {
@@ -72,7 +83,7 @@ func everything(mode values) values {
 	if mode["mode"] != "cluster" {
 		return all
 	}
-	return all.with(values{
+	return all.with(withReconcile).with(values{
 		"createStream": true, "secrets.natsURLAdmin.name": "admin", "secrets.natsCredsAdmin.name": "admin",
 		"secrets.natsCredsIngest.name": "ingest", "secrets.natsCredsProjector.name": "projector",
 		"projector.autoscaling.enabled": true,
@@ -125,6 +136,7 @@ var choices = [][2]values{
 
 // ofClusters are those of the mode cluster alone.
 var ofClusters = [][2]values{
+	{{}, withReconcile},
 	{{}, {"createStream": true, "secrets.natsURLAdmin.name": "admin"}},
 	{{}, {"ingest.autoscaling.enabled": false}},
 	{{}, {"projector.autoscaling.enabled": true}},

@@ -30,6 +30,7 @@ var secretTexts = map[string]string{
 	"natsURLIngest":  "nats://127.0.0.1:1", "natsURLProjector": "nats://127.0.0.1:1", "natsURLAdmin": "nats://127.0.0.1:1",
 	"natsCredsIngest": credentials, "natsCredsProjector": credentials, "natsCredsAdmin": credentials,
 	"awsCredentials": "[default]\naws_access_key_id = a\naws_secret_access_key = b\n", "githubToken": "ghp_1",
+	"pingURL":      "http://127.0.0.1:1/ping",
 	"consoleToken": "0123456789abcdef0123", "consoleOIDCClientSecret": "client",
 }
 
@@ -170,6 +171,7 @@ func (r *running) environment() (env []string, files string) {
 		switch {
 		case variable.ValueFrom != nil:
 			value = "name=value"
+		case strings.HasSuffix(variable.Name, "_INGEST_ADDR"): // the program asks there
 		case strings.HasSuffix(variable.Name, "_ADDR"):
 			value = r.listens(variable)
 		case variable.Name == "DATA_DIR":
@@ -229,7 +231,8 @@ func (r *running) mount(mount core.VolumeMount, folder string) {
 				switch {
 				case item.Path == "consoleDatabaseURL":
 					text = r.machine.consoleURL(r.t)
-				case strings.HasSuffix(item.Path, "Secret") && text == "", strings.HasSuffix(item.Path, "Previous"):
+				case strings.HasSuffix(item.Path, "Secret") && text == "", strings.HasSuffix(item.Path, "Previous"),
+					strings.HasSuffix(item.Path, "APIKey"):
 					text = signingSecret
 				}
 				require.NotEmpty(r.t, text, item.Path)

@@ -55,6 +55,7 @@ func TestValuesThatCannotWorkAreRefusedWithTheReason(t *testing.T) {
 		"console: nobody can log in: name secrets.consoleToken, or set CONSOLE_PROXY_HEADER":       single.with(withConsole).with(values{"secrets.consoleToken.name": "", "console.config.CONSOLE_PROXY_HEADER": "X-Forwarded-User"}),
 		"CONSOLE_TRUSTED_PROXIES trusts every address":                                             single.with(withConsole).with(values{"console.config.CONSOLE_TRUSTED_PROXIES": "10.0.0.7, 0.0.0.0/0"}),
 		"secrets.consoleDatabaseURL is that of projectors":                                         single.with(withConsole).with(values{"secrets.consoleDatabaseURL.name": "payfold", "secrets.consoleDatabaseURL.key": "database-url"}),
+		"reconcile needs the mode cluster":                                                         single.with(withReconcile),
 		"restoreDrill needs an archive in an object store: config.ARCHIVE_URL":                     single.with(values{"restoreDrill.enabled": true}),
 		"at '/console/config': additional properties 'CONSOLE_TOKEN' not allowed":                  single.with(withConsole).with(values{"console.config.CONSOLE_TOKEN": "secret"}),
 	} {
@@ -83,8 +84,13 @@ func TestANameThatNoServiceCanHaveIsRefused(t *testing.T) {
 var notOffered = map[string]string{
 	"NATS_URL": "the chart mounts NATS_URL_FILE", "DATABASE_URL": "the chart mounts DATABASE_URL_FILE",
 	"INVITE_GITHUB_TOKEN":        "the chart mounts INVITE_GITHUB_TOKEN_FILE",
+	"PING_URL":                   "the chart mounts PING_URL_FILE",
 	"CONSOLE_TOKEN":              "the chart mounts CONSOLE_TOKEN_FILE",
 	"CONSOLE_OIDC_CLIENT_SECRET": "the chart mounts CONSOLE_OIDC_CLIENT_SECRET_FILE",
+	"CREEM_API_KEY":              "the chart mounts CREEM_API_KEY_FILE",
+	"PADDLE_API_KEY":             "the chart mounts PADDLE_API_KEY_FILE",
+	"POLAR_API_KEY":              "the chart mounts POLAR_API_KEY_FILE",
+	"STRIPE_API_KEY":             "the chart mounts STRIPE_API_KEY_FILE",
 	"PORT":                       "the chart sets LISTEN_ADDR",
 	"TMPDIR":                     "/tmp is a volume of its own",
 	"EMBEDDED_NATS_ADDR":         "projectors are in the pod of the embedded log",
@@ -186,8 +192,8 @@ func configurable(t *testing.T) []string {
 	type config struct{ Properties map[string]any }
 	var schema struct {
 		Properties struct {
-			Config                     config
-			Ingest, Projector, Console struct{ Properties struct{ Config config } }
+			Config                                config
+			Ingest, Projector, Console, Reconcile struct{ Properties struct{ Config config } }
 		}
 	}
 	text, err := os.ReadFile(chartPath + "/values.schema.json")
@@ -195,7 +201,7 @@ func configurable(t *testing.T) []string {
 	require.NoError(t, json.Unmarshal(text, &schema))
 	of := schema.Properties
 	var names []string
-	for _, one := range []config{of.Config, of.Ingest.Properties.Config, of.Projector.Properties.Config, of.Console.Properties.Config} {
+	for _, one := range []config{of.Config, of.Ingest.Properties.Config, of.Projector.Properties.Config, of.Console.Properties.Config, of.Reconcile.Properties.Config} {
 		names = slices.AppendSeq(names, maps.Keys(one.Properties))
 	}
 	require.Greater(t, len(names), 30)

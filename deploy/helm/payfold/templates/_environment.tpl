@@ -14,6 +14,7 @@ projector:
   awsCredentials: AWS_SHARED_CREDENTIALS_FILE
   githubToken: INVITE_GITHUB_TOKEN_FILE
   githubAppKey: INVITE_GITHUB_APP_KEY_FILE
+  pingURL: PING_URL_FILE
 console:
   {{- if .Values.console.checksSignatures }}
   retiredSecrets: RETIRED_SECRETS_FILE
@@ -24,6 +25,11 @@ console:
   awsCredentials: AWS_SHARED_CREDENTIALS_FILE
   consoleToken: CONSOLE_TOKEN_FILE
   consoleOIDCClientSecret: CONSOLE_OIDC_CLIENT_SECRET_FILE
+reconcile:
+  databaseURL: DATABASE_URL_FILE
+  natsURLProjector: NATS_URL_FILE
+  natsCredsProjector: NATS_CREDS
+  awsCredentials: AWS_SHARED_CREDENTIALS_FILE
 restore-drill:
   awsCredentials: AWS_SHARED_CREDENTIALS_FILE
 create-stream:
@@ -37,11 +43,19 @@ create-stream:
 {{- range $value, $variable := get (include "payfold.secretUses" .root | fromYaml) .program }}
 {{- include "payfold.file" (dict "file" $value "variable" $variable "secret" (get $.root.Values.secrets $value)) }}
 {{- end }}
+{{- if eq .program "reconcile" }}
+{{- range $provider, $key := .root.Values.reconcile.keys }}
+{{- include "payfold.file" (dict "file" (printf "%sAPIKey" $provider) "variable" (printf "%s_API_KEY_FILE" (upper $provider)) "secret" $key) }}
+{{- end }}
+{{- end }}
 {{- if or (eq .program "ingest") (get .root.Values .program | default dict).checksSignatures }}
 {{- range $provider, $secrets := .root.Values.providers }}
 {{- $variable := printf "%s_%s_SECRET" (upper $provider) (ternary "EVENT" "WEBHOOK" (eq $provider "payfold")) }}
 {{- include "payfold.file" (dict "file" (printf "%sSecret" $provider) "variable" (printf "%s_FILE" $variable) "secret" $secrets.secret) }}
 {{- include "payfold.file" (dict "file" (printf "%sPrevious" $provider) "variable" (printf "%s_PREVIOUS_FILE" $variable) "secret" $secrets.previous) }}
+{{- if and (eq $.program "ingest") $secrets.apiKey }}
+{{- include "payfold.file" (dict "file" (printf "%sAPIKey" $provider) "variable" (printf "%s_API_KEY_FILE" (upper $provider)) "secret" $secrets.apiKey) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -139,6 +139,9 @@ env:
   {{- if .Values.projector.catalogue }}
   - {name: CATALOGUE_FILE, value: /etc/payfold/catalogue/catalogue.yaml}
   {{- end }}
+  {{- if and (ne .Values.mode "single") (not .Values.projector.config.PING_INGEST_ADDR) }}
+  - {name: PING_INGEST_ADDR, value: none} # several may run
+  {{- end }}
   {{- include "payfold.environment" $program | nindent 2 }}
 ports:
   - {name: projector-admin, containerPort: 8082}
@@ -162,6 +165,9 @@ command: [projector, console]
 env:
   - {name: CONSOLE_ADDR, value: ":8083"}
   - {name: CONSOLE_ADMIN_ADDR, value: ":8084"}
+  {{- if ne .Values.mode "single" }}
+  - {name: CONSOLE_INGEST_ADDR, value: none} # several may run
+  {{- end }}
   - {name: DATA_DIR, value: /data}
   {{- include "payfold.environment" $program | nindent 2 }}
 ports:
