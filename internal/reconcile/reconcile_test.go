@@ -14,6 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/providerapi"
 	"github.com/payfold/payfold/internal/reconcile"
+	"github.com/payfold/payfold/internal/testenv/payapi"
 )
 
 const aDay = 24 * time.Hour
@@ -22,20 +23,20 @@ const aDay = 24 * time.Hour
 func each(t *testing.T, test func(t *testing.T, s *shop, sold []made)) {
 	t.Helper()
 	t.Parallel()
-	for name := range dialects {
+	for name := range payapi.Dialects {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, name)
 			var sold []made
 			for n := range 12 {
-				sold = append(sold, s.payment(n, 1200, s.now.Add(-15*aDay+time.Duration(n)*time.Minute)))
+				sold = append(sold, s.Payment(n, 1200, s.now.Add(-15*aDay+time.Duration(n)*time.Minute)))
 			}
 			s.sells(t, sold...)
 			for n := range 3 {
-				s.sells(t, s.refund(sold[n], n, 500, s.now.Add(-3*aDay)), s.subscription(n, "active", s.now.Add(10*aDay),
+				s.sells(t, s.Refund(sold[n], n, 500, s.now.Add(-3*aDay)), s.Subscription(n, "active", s.now.Add(10*aDay),
 					s.now.Add(-20*aDay)))
 			}
-			s.sells(t, s.subscription(3, "canceled", s.now.Add(-40*aDay), s.now.Add(-40*aDay)))
+			s.sells(t, s.Subscription(3, "canceled", s.now.Add(-40*aDay), s.now.Add(-40*aDay)))
 			test(t, s, sold)
 		})
 	}
@@ -44,7 +45,7 @@ func each(t *testing.T, test func(t *testing.T, s *shop, sold []made)) {
 func TestTablesThatHaveWhatTheProviderHasDoNotDiffer(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, sold []made) {
 		for n := range 120 { // several pages
-			sold = append(sold, s.payment(100+n, 1200, s.now.Add(-10*aDay+time.Duration(n)*time.Minute)))
+			sold = append(sold, s.Payment(100+n, 1200, s.now.Add(-10*aDay+time.Duration(n)*time.Minute)))
 		}
 		s.sells(t, sold[12:]...)
 		result := s.compare(t)
@@ -58,17 +59,17 @@ func TestTablesThatHaveWhatTheProviderHasDoNotDiffer(t *testing.T) {
 
 func TestALostEventOfAPaymentIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		lost := s.payment(900, 700, s.now.Add(-5*aDay))
-		s.has(lost)
+		lost := s.Payment(900, 700, s.now.Add(-5*aDay))
+		s.Has(lost)
 		d := requireOne(t, s.compare(t), reconcile.MissingPayment)
 		require.EqualValues(t, 700, *d.Provider.Amount)
 		require.Equal(t, "EUR", d.Provider.Currency)
-		require.True(t, lost.at.Equal(d.At))
-		if s.name == "creem" {
+		require.True(t, lost.At.Equal(d.At))
+		if s.Provider == "creem" {
 			require.Contains(t, d.Repair, "send its event again from the dashboard")
 		} else {
 			require.Equal(t, "u_900", d.User)
-			require.Equal(t, fmt.Sprintf("ingest pull %s --since %s", s.name, rfc(lost.at.Add(-time.Hour))), d.Repair)
+			require.Equal(t, fmt.Sprintf("ingest pull %s --since %s", s.Provider, lost.At.Add(-time.Hour).Format(time.RFC3339)), d.Repair)
 		}
 		s.deliver(t, lost)
 		s.apply(t)
@@ -78,8 +79,8 @@ func TestALostEventOfAPaymentIsFound(t *testing.T) {
 
 func TestALostRefundIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, sold []made) {
-		lost := s.refund(sold[5], 900, 300, s.now.Add(-5*aDay))
-		s.has(lost)
+		lost := s.Refund(sold[5], 900, 300, s.now.Add(-5*aDay))
+		s.Has(lost)
 		d := requireOne(t, s.compare(t), reconcile.MissingRefund)
 		require.EqualValues(t, 300, *d.Provider.Amount)
 		require.Equal(t, "u_5", d.User)
@@ -91,8 +92,8 @@ func TestALostRefundIsFound(t *testing.T) {
 
 func TestASubscriptionThatEndedUnseenIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		ended := s.subscription(1, "canceled", s.now.Add(10*aDay), s.now.Add(-2*aDay))
-		s.has(ended)
+		ended := s.Subscription(1, "canceled", s.now.Add(10*aDay), s.now.Add(-2*aDay))
+		s.Has(ended)
 		d := requireOne(t, s.compare(t), reconcile.OtherStatus)
 		require.Equal(t, "canceled", d.Provider.Status)
 		require.Equal(t, "active", d.Tables.Status)
@@ -105,7 +106,7 @@ func TestASubscriptionThatEndedUnseenIsFound(t *testing.T) {
 
 func TestARenewalThatWasNotSeenIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		s.has(s.subscription(1, "active", s.now.Add(40*aDay), s.now.Add(-2*aDay)))
+		s.Has(s.Subscription(1, "active", s.now.Add(40*aDay), s.now.Add(-2*aDay)))
 		d := requireOne(t, s.compare(t), reconcile.OtherPeriod)
 		require.True(t, s.now.Add(40*aDay).Equal(d.Provider.Until))
 		require.True(t, s.now.Add(10*aDay).Equal(d.Tables.Until))
@@ -114,7 +115,7 @@ func TestARenewalThatWasNotSeenIsFound(t *testing.T) {
 
 func TestASubscriptionThatTheTablesDoNotHaveIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		s.has(s.subscription(900, "active", s.now.Add(10*aDay), s.now.Add(-2*aDay)))
+		s.Has(s.Subscription(900, "active", s.now.Add(10*aDay), s.now.Add(-2*aDay)))
 		d := requireOne(t, s.compare(t), reconcile.MissingSubscription)
 		require.Equal(t, "u_900", d.User)
 	})
@@ -122,7 +123,7 @@ func TestASubscriptionThatTheTablesDoNotHaveIsFound(t *testing.T) {
 
 func TestAPaymentThatTheProviderDoesNotKnowIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		forged := s.payment(900, 99900, s.now.Add(-5*aDay))
+		forged := s.Payment(900, 99900, s.now.Add(-5*aDay))
 		s.deliver(t, forged)
 		s.apply(t)
 		d := requireOne(t, s.compare(t), reconcile.UnknownPayment)
@@ -134,7 +135,7 @@ func TestAPaymentThatTheProviderDoesNotKnowIsFound(t *testing.T) {
 
 func TestASubscriptionThatTheProviderDoesNotKnowIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		s.deliver(t, s.subscription(900, "active", s.now.Add(10*aDay), s.now.Add(-2*aDay)))
+		s.deliver(t, s.Subscription(900, "active", s.now.Add(10*aDay), s.now.Add(-2*aDay)))
 		s.apply(t)
 		requireOne(t, s.compare(t), reconcile.UnknownSubscription)
 	})
@@ -142,10 +143,10 @@ func TestASubscriptionThatTheProviderDoesNotKnowIsFound(t *testing.T) {
 
 func TestARefundThatTheProviderDoesNotKnowIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, sold []made) {
-		s.deliver(t, s.refund(sold[5], 900, 300, s.now.Add(-5*aDay)))
+		s.deliver(t, s.Refund(sold[5], 900, 300, s.now.Add(-5*aDay)))
 		s.apply(t)
 		what := reconcile.UnknownRefund
-		if s.name == "creem" { // it lists only the sum
+		if s.Provider == "creem" { // it lists only the sum
 			what = reconcile.OtherRefund
 		}
 		d := requireOne(t, s.compare(t), what)
@@ -156,9 +157,9 @@ func TestARefundThatTheProviderDoesNotKnowIsFound(t *testing.T) {
 func TestAnotherAmountIsFound(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
 		at := s.now.Add(-5 * aDay)
-		s.deliver(t, s.payment(900, 1200, at))
+		s.deliver(t, s.Payment(900, 1200, at))
 		s.apply(t)
-		s.has(s.payment(900, 1900, at))
+		s.Has(s.Payment(900, 1900, at))
 		d := requireOne(t, s.compare(t), reconcile.OtherAmount)
 		require.EqualValues(t, 1900, *d.Provider.Amount)
 		require.EqualValues(t, 1200, *d.Tables.Amount)
@@ -167,9 +168,9 @@ func TestAnotherAmountIsFound(t *testing.T) {
 
 func TestTheKeyOfAnotherStoreIsSaidFirst(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		other := newServer(t, s.dialect)
+		other := newServer(t, s.Provider)
 		for n := range 40 {
-			other.has(other.payment(5000+n, 800, s.now.Add(-5*aDay)))
+			other.Has(other.Payment(5000+n, 800, s.now.Add(-5*aDay)))
 		}
 		s.server = other
 		result := s.compare(t)
@@ -182,7 +183,7 @@ func TestTheKeyOfAnotherStoreIsSaidFirst(t *testing.T) {
 
 func TestTheKeyOfTheOtherModeIsSaidFirst(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		s.server = newServer(t, s.dialect)
+		s.server = newServer(t, s.Provider)
 		require.True(t, s.compare(t).Stranger)
 	})
 }
@@ -193,7 +194,7 @@ func TestAStrangersKeyIsSaidInAQuietTime(t *testing.T) {
 		known, err := s.reconcile(t, s.now.Add(-5*aDay))
 		require.NoError(t, err)
 		require.False(t, known.Stranger)
-		s.server = newServer(t, s.dialect)
+		s.server = newServer(t, s.Provider)
 		result, err := s.reconcile(t, s.now.Add(-5*aDay))
 		require.NoError(t, err)
 		require.True(t, result.Stranger)
@@ -203,14 +204,14 @@ func TestAStrangersKeyIsSaidInAQuietTime(t *testing.T) {
 
 func TestOneUnknownPaymentMakesNoStranger(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		s.deliver(t, s.payment(900, 99900, s.now.Add(-2*aDay))) // the only one of the time, and others are known
+		s.deliver(t, s.Payment(900, 99900, s.now.Add(-2*aDay))) // the only one of the time, and others are known
 		s.apply(t)
 		result, err := s.reconcile(t, s.now.Add(-3*aDay+time.Hour))
 		require.NoError(t, err)
 		requireOne(t, result, reconcile.UnknownPayment)
 
-		young := newShop(t, s.name)
-		young.deliver(t, young.payment(900, 99900, young.now.Add(-2*aDay)))
+		young := newShop(t, s.Provider)
+		young.deliver(t, young.Payment(900, 99900, young.now.Add(-2*aDay)))
 		young.apply(t)
 		requireOne(t, young.compare(t), reconcile.UnknownPayment)
 	})
@@ -221,7 +222,7 @@ func TestALookUpThatIsRefusedIsAnError(t *testing.T) {
 	for _, status := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			each(t, func(t *testing.T, s *shop, sold []made) {
-				s.deliver(t, s.payment(900, 99900, s.now.Add(-5*aDay)))
+				s.deliver(t, s.Payment(900, 99900, s.now.Add(-5*aDay)))
 				s.apply(t)
 				s.fault = func(w http.ResponseWriter, r *http.Request) bool {
 					if isFind(r) {
@@ -238,7 +239,7 @@ func TestALookUpThatIsRefusedIsAnError(t *testing.T) {
 
 func TestWhatTheProviderHasJustMadeIsOnItsWay(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		s.has(s.payment(900, 700, s.now.Add(-10*time.Minute)))
+		s.Has(s.Payment(900, 700, s.now.Add(-10*time.Minute)))
 		result := s.compare(t)
 		require.Len(t, result.Found, 1)
 		require.Equal(t, reconcile.Young, result.Found[0].Lagging)
@@ -250,10 +251,10 @@ func TestWhatTheProviderHasJustMadeIsOnItsWay(t *testing.T) {
 func TestWhatTheLogHasIsOnItsWay(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, sold []made) {
 		all := []made{
-			s.payment(900, 700, s.now.Add(-5*aDay)), s.refund(sold[5], 900, 300, s.now.Add(-5*aDay)),
-			s.subscription(1, "canceled", s.now.Add(10*aDay), s.now.Add(-2*aDay)),
+			s.Payment(900, 700, s.now.Add(-5*aDay)), s.Refund(sold[5], 900, 300, s.now.Add(-5*aDay)),
+			s.Subscription(1, "canceled", s.now.Add(10*aDay), s.now.Add(-2*aDay)),
 		}
-		s.has(all...)
+		s.Has(all...)
 		s.deliver(t, all...)
 		result := s.compare(t)
 		require.Len(t, result.Found, 3)
@@ -265,8 +266,8 @@ func TestWhatTheLogHasIsOnItsWay(t *testing.T) {
 // What arrives between the list and the end is no difference, in either direction.
 func TestWhatArrivesMeanwhileIsNoDifference(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		late := s.payment(900, 700, s.now.Add(-5*aDay))
-		s.has(late)
+		late := s.Payment(900, 700, s.now.Add(-5*aDay))
+		s.Has(late)
 		once := false
 		s.meanwhile = func(r *http.Request) {
 			if !once && isFind(r) {
@@ -284,16 +285,16 @@ func TestWhatArrivesMeanwhileIsNoDifference(t *testing.T) {
 
 func TestAPaymentWhoseEventIsTooOldIsCompletedByHand(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		lost := s.payment(900, 700, s.now.Add(-100*aDay))
-		s.has(lost)
+		lost := s.Payment(900, 700, s.now.Add(-100*aDay))
+		s.Has(lost)
 		result, err := s.reconcile(t, s.now.Add(-120*aDay))
 		require.NoError(t, err)
 		d := requireOne(t, result, reconcile.MissingPayment)
 		order := ""
-		if s.name == "stripe" { // this server does not tell the payments of an invoice
+		if s.Provider == "stripe" { // this server does not tell the payments of an invoice
 			order = " --order"
 		}
-		if s.name != "creem" {
+		if s.Provider != "creem" {
 			require.Equal(t, fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user u_900", d.Payment,
 				order), d.Repair)
 		}
@@ -302,17 +303,17 @@ func TestAPaymentWhoseEventIsTooOldIsCompletedByHand(t *testing.T) {
 
 func TestARejectedEventIsNamed(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
-		rejected := s.payment(900, 700, s.now.Add(-5*aDay))
-		one := &rejected.events[0]
-		one.object = asTest(one.object)
-		s.has(rejected)
+		rejected := s.Payment(900, 700, s.now.Add(-5*aDay))
+		one := &rejected.Events[0]
+		one.Object = asTest(one.Object)
+		s.Has(rejected)
 		s.deliver(t, rejected)
 		s.rules = projections.Rules{Mode: projections.ModeLive}
 		_, err := s.tables.Pool().Exec(s.ctx, "update payfold.schema_state set fold_id = $1", s.rules.FoldID())
 		require.NoError(t, err)
 		s.apply(t)
 		result := s.compare(t)
-		if s.name != "stripe" && s.name != "creem" { // nothing in a body tells the mode
+		if s.Provider != "stripe" && s.Provider != "creem" { // nothing in a body tells the mode
 			require.True(t, result.Holds())
 			return
 		}
@@ -324,8 +325,8 @@ func TestARejectedEventIsNamed(t *testing.T) {
 }
 
 // asTest returns a copy of an object that says that it is a test.
-func asTest(of any) object {
-	out := maps.Clone(of.(object))
+func asTest(of object) object {
+	out := maps.Clone(of)
 	out["livemode"], out["mode"] = false, "test"
 	return out
 }
@@ -334,14 +335,14 @@ func asTest(of any) object {
 func TestAnExtensionByTheShopIsNoDifference(t *testing.T) {
 	each(t, func(t *testing.T, s *shop, _ []made) {
 		own := ownevents.Event{
-			ID: "own_1", Type: ownevents.Subscription, Time: s.now, User: "u_1", Subscription: s.subscription(1, "active",
-				s.now, s.now).object["id"].(string),
+			ID: "own_1", Type: ownevents.Subscription, Time: s.now, User: "u_1", Subscription: s.Subscription(1, "active",
+				s.now, s.now).Object["id"].(string),
 			ExtendedUntil: s.now.Add(25 * aDay), Reason: "two days of downtime",
 		}
 		s.append(t, events.OwnEvents, "own_1", string(own.Body()))
 		s.apply(t)
 		require.True(t, s.compare(t).Holds())
-		s.has(s.subscription(1, "active", s.now.Add(40*aDay), s.now.Add(-2*aDay)))
+		s.Has(s.Subscription(1, "active", s.now.Add(40*aDay), s.now.Add(-2*aDay)))
 		requireOne(t, s.compare(t), reconcile.OtherPeriod)
 	})
 }
@@ -349,7 +350,7 @@ func TestAnExtensionByTheShopIsNoDifference(t *testing.T) {
 // Whatever goes wrong: an error, and never the answer that nothing differs.
 func TestAnAnswerThatCannotBeUsedIsAnError(t *testing.T) {
 	t.Parallel()
-	for name := range dialects {
+	for name := range payapi.Dialects {
 		for fault, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
 			"a key that is refused": func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{}`,
@@ -380,7 +381,7 @@ func TestAnAnswerThatCannotBeUsedIsAnError(t *testing.T) {
 				s.fault = func(w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true }
 				result, err := s.reconcile(t, s.now.Add(-aDay))
 				require.Error(t, err)
-				require.NotContains(t, err.Error(), key)
+				require.NotContains(t, err.Error(), payapi.Key)
 				require.Zero(t, result.Differences)
 			})
 		}
@@ -406,7 +407,7 @@ func TestMoreDifferencesThanAreLookedAtAreSaid(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "stripe")
 	for n := range 1001 {
-		s.has(s.payment(n, 1200, s.now.Add(-5*aDay)))
+		s.Has(s.Payment(n, 1200, s.now.Add(-5*aDay)))
 	}
 	result := s.compare(t)
 	require.True(t, result.More)

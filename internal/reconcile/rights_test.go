@@ -21,12 +21,12 @@ func TestARoleThatOnlyReadsIsEnough(t *testing.T) {
 	defer cancel()
 	owner, portal := fixture.AsProjector(ctx, t)
 	s := &shop{
-		server: newServer(t, stripe), ctx: ctx, now: time.Now().UTC().Truncate(time.Second),
+		server: newServer(t, "stripe"), ctx: ctx, now: time.Now().UTC().Truncate(time.Second),
 		log: testenv.NewLog(t, fixture.Partitions), rules: fixture.AnyMode, tables: owner,
 	}
 	s.takeLog(t)
-	s.sells(t, s.payment(1, 1200, s.now.Add(-5*aDay)))
-	s.has(s.payment(2, 700, s.now.Add(-5*aDay)))
+	s.sells(t, s.Payment(1, 1200, s.now.Add(-5*aDay)))
+	s.Has(s.Payment(2, 700, s.now.Add(-5*aDay)))
 
 	readOnly, err := store.Open(ctx, store.Config{DSN: strings.Replace(portal, "payfold_portal", "payfold_console", 1), Owner: "test"})
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func newShop(t *testing.T, name string) *shop {
 	t.Helper()
 	ctx, tables := fixture.Tables(t)
 	s := &shop{
-		server: newServer(t, dialects[name]), ctx: ctx, now: time.Now().UTC().Truncate(time.Second),
+		server: newServer(t, name), ctx: ctx, now: time.Now().UTC().Truncate(time.Second),
 		log: testenv.NewLog(t, fixture.Partitions), tables: tables, rules: fixture.AnyMode,
 	}
 	s.takeLog(t)
@@ -61,11 +61,11 @@ func (s *shop) takeLog(t *testing.T) {
 func (s *shop) deliver(t *testing.T, made ...made) {
 	t.Helper()
 	for _, one := range made {
-		for _, event := range one.events {
+		for _, event := range one.Events {
 			s.sent++
 			id := fmt.Sprintf("evt_%d", s.sent)
-			body := s.envelope(id, event.kind, one.at, event.object)
-			s.append(t, s.name, id, body)
+			body := s.Body(id, event.Type, one.At, event.Object)
+			s.append(t, s.Provider, id, body)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (s *shop) apply(t *testing.T) {
 // sells makes objects at the provider, and delivers and folds their events.
 func (s *shop) sells(t *testing.T, all ...made) {
 	t.Helper()
-	s.has(all...)
+	s.Has(all...)
 	s.deliver(t, all...)
 	s.apply(t)
 }

@@ -1,5 +1,6 @@
 // Package payapi serves the APIs of payment providers for tests, as they are documented: pages, cursors, order, limits,
-// acknowledgements and archived bodies. It misbehaves as a test says.
+// acknowledgements and archived bodies of events, and lists of payments, subscriptions and refunds. It misbehaves as a
+// test says.
 package payapi
 
 import (
@@ -44,11 +45,12 @@ type Server struct {
 	asked  int
 	events []Event        // oldest first
 	acked  map[string]int // the first status of each event
+	lists  map[string][]Made
 }
 
 // New starts a server.
 func New(t testing.TB, provider string) *Server {
-	s := &Server{Provider: provider, acked: map[string]int{}}
+	s := &Server{Provider: provider, acked: map[string]int{}, lists: map[string][]Made{}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
@@ -118,7 +120,7 @@ func (s *Server) answer(r *http.Request) (answer any, status int) {
 	case s.Provider == "creem" && strings.HasPrefix(r.URL.Path, feed) && strings.HasSuffix(r.URL.Path, "/ack") && r.Method == http.MethodPost:
 		return s.acknowledge(strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, feed), "/ack"), r)
 	}
-	return object{"error": "not found"}, http.StatusNotFound
+	return s.objects(r)
 }
 
 // newest returns the events newest first.

@@ -1,4 +1,4 @@
-package reconcile_test
+package payapi
 
 import (
 	"encoding/json"
@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// object is an object as a provider's interface gives it.
-type object map[string]any
-
-// made is something that happened at a provider: the object that its lists have now, and the events that it sends.
-type made struct {
-	list   string
-	object object
-	at     time.Time
-	events []event
+// Made is something that happened at a provider: the object that its lists have now, and the events that it sends.
+type Made struct {
+	List   string // the path of the list
+	Object map[string]any
+	At     time.Time
+	Events []Sent
 }
 
-type event struct {
-	kind   string
-	object any
+// Sent is an event about an object. Of some providers it has another shape than the object of a list.
+type Sent struct {
+	Type   string
+	Object map[string]any
 }
 
-// dialect is how a provider writes its objects, as its API reference documents them.
-type dialect struct {
-	name     string
-	envelope func(id, kind string, at time.Time, object any) string
+// Dialect is how a provider writes its objects, as its API reference documents them. The numbers make ids and users:
+// u_1 has the payment and the subscription 1.
+type Dialect struct {
+	// Body is that of an event with this id.
+	Body func(id, eventType string, at time.Time, object map[string]any) string
 
-	payment      func(n int, amount int64, at time.Time) made
-	subscription func(n int, status string, until, at time.Time) made
-	refund       func(of made, n int, amount int64, at time.Time) made
+	Payment      func(n int, amount int64, at time.Time) Made
+	Subscription func(n int, status string, until, at time.Time) Made
+	Refund       func(of Made, n int, amount int64, at time.Time) Made
 }
+
 
 func text(v any) string {
 	out, err := json.Marshal(v)
@@ -50,17 +50,17 @@ func rfc(t time.Time) string { return t.Format(time.RFC3339) }
 
 func uuid(kind, n int) string { return fmt.Sprintf("%08d-0000-4000-8000-%012d", kind, n) }
 
-var dialects = map[string]*dialect{"stripe": stripe, "paddle": paddle, "polar": polar, "creem": creem}
+// Dialects are those of the providers, by name.
+var Dialects = map[string]*Dialect{"stripe": stripe, "paddle": paddle, "polar": polar, "creem": creem}
 
-var stripe = &dialect{
-	name: "stripe",
-	envelope: func(id, kind string, at time.Time, o any) string {
+var stripe = &Dialect{
+	Body: func(id, kind string, at time.Time, o map[string]any) string {
 		return text(object{
 			"id": id, "object": "event", "type": kind, "created": at.Unix(),
-			"livemode": o.(object)["livemode"] != false, "data": object{"object": o},
+			"livemode": o["livemode"] != false, "data": object{"object": o},
 		})
 	},
-	payment: func(n int, amount int64, at time.Time) made {
+	Payment: func(n int, amount int64, at time.Time) Made {
 		id, intent := fmt.Sprintf("in_%d", n), fmt.Sprintf("pi_%d", n)
 		invoice := object{
 			"id": id, "object": "invoice", "status": "paid", "amount_due": amount, "amount_paid": amount, "total": amount, "subtotal": amount,
@@ -74,9 +74,9 @@ var stripe = &dialect{
 			"id": "inpay_" + id, "object": "invoice_payment", "invoice": id, "customer": invoice["customer"],
 			"payment": object{"type": "payment_intent", "payment_intent": intent},
 		}
-		return made{"/v1/invoices", invoice, at, []event{{"invoice.paid", invoice}, {"invoice_payment.paid", paid}}}
+		return Made{"/v1/invoices", invoice, at, []Sent{{"invoice.paid", invoice}, {"invoice_payment.paid", paid}}}
 	},
-	subscription: func(n int, status string, until, at time.Time) made {
+	Subscription: func(n int, status string, until, at time.Time) Made {
 		o := object{
 			"id": fmt.Sprintf("sub_%d", n), "object": "subscription", "status": status, "customer": fmt.Sprintf("cus_%d", n),
 			"created": at.Unix(), "metadata": owner(n), "cancel_at_period_end": false, "canceled_at": nil, "livemode": true,
@@ -88,37 +88,36 @@ var stripe = &dialect{
 		if status == "canceled" {
 			o["canceled_at"], o["ended_at"] = at.Unix(), at.Unix()
 		}
-		return made{"/v1/subscriptions", o, at, []event{{"customer.subscription.updated", o}}}
+		return Made{"/v1/subscriptions", o, at, []Sent{{"customer.subscription.updated", o}}}
 	},
-	refund: func(of made, n int, amount int64, at time.Time) made {
-		intent := of.events[1].object.(object)["payment"].(object)["payment_intent"]
+	Refund: func(of Made, n int, amount int64, at time.Time) Made {
+		intent := of.Events[1].Object["payment"].(object)["payment_intent"]
 		o := object{
 			"id": fmt.Sprintf("re_%d", n), "object": "refund", "amount": amount, "currency": "eur",
 			"payment_intent": intent,
 			"status":         "succeeded", "created": at.Unix(),
 		}
-		return made{"/v1/refunds", o, at, []event{{"refund.created", o}}}
+		return Made{"/v1/refunds", o, at, []Sent{{"refund.created", o}}}
 	},
 }
 
-var paddle = &dialect{
-	name: "paddle",
-	envelope: func(id, kind string, at time.Time, o any) string {
+var paddle = &Dialect{
+	Body: func(id, kind string, at time.Time, o map[string]any) string {
 		return text(object{
 			"event_id": id, "event_type": kind, "occurred_at": rfc(at), "notification_id": "ntf_" + id,
 			"data": o,
 		})
 	},
-	payment: func(n int, amount int64, at time.Time) made {
+	Payment: func(n int, amount int64, at time.Time) Made {
 		o := object{
 			"id": fmt.Sprintf("txn_%06d", n), "status": "completed", "origin": "api", "customer_id": fmt.Sprintf("ctm_%d",
 				n), "currency_code": "EUR",
 			"subscription_id": nil, "custom_data": metadata(n), "items": []any{}, "created_at": rfc(at), "billed_at": rfc(at), "updated_at": rfc(at),
 			"details": object{"totals": object{"grand_total": fmt.Sprint(amount), "currency_code": "EUR"}},
 		}
-		return made{"/transactions", o, at, []event{{"transaction.completed", o}}}
+		return Made{"/transactions", o, at, []Sent{{"transaction.completed", o}}}
 	},
-	subscription: func(n int, status string, until, at time.Time) made {
+	Subscription: func(n int, status string, until, at time.Time) Made {
 		o := object{
 			"id": fmt.Sprintf("sub_%06d", n), "status": status, "customer_id": fmt.Sprintf("ctm_%d",
 				n), "custom_data": owner(n), "currency_code": "EUR",
@@ -128,31 +127,30 @@ var paddle = &dialect{
 		if status == "canceled" {
 			o["canceled_at"], o["current_billing_period"] = rfc(at), nil
 		}
-		return made{"/subscriptions", o, at, []event{{"subscription.updated", o}}}
+		return Made{"/subscriptions", o, at, []Sent{{"subscription.updated", o}}}
 	},
-	refund: func(of made, n int, amount int64, at time.Time) made {
+	Refund: func(of Made, n int, amount int64, at time.Time) Made {
 		o := object{
-			"id": fmt.Sprintf("adj_%06d", n), "action": "refund", "status": "approved", "transaction_id": of.object["id"], "currency_code": "EUR",
-			"customer_id": of.object["customer_id"], "totals": object{"total": fmt.Sprint(amount)}, "created_at": rfc(at), "updated_at": rfc(at),
+			"id": fmt.Sprintf("adj_%06d", n), "action": "refund", "status": "approved", "transaction_id": of.Object["id"], "currency_code": "EUR",
+			"customer_id": of.Object["customer_id"], "totals": object{"total": fmt.Sprint(amount)}, "created_at": rfc(at), "updated_at": rfc(at),
 		}
-		return made{"/adjustments", o, at, []event{{"adjustment.updated", o}}}
+		return Made{"/adjustments", o, at, []Sent{{"adjustment.updated", o}}}
 	},
 }
 
-var polar = &dialect{
-	name: "polar",
-	envelope: func(_, kind string, at time.Time, o any) string {
+var polar = &Dialect{
+	Body: func(_, kind string, at time.Time, o map[string]any) string {
 		return text(object{"type": kind, "timestamp": rfc(at), "data": o})
 	},
-	payment: func(n int, amount int64, at time.Time) made {
+	Payment: func(n int, amount int64, at time.Time) Made {
 		o := object{
 			"id": uuid(1, n), "status": "paid", "billing_reason": "purchase", "total_amount": amount, "applied_balance_amount": 0, "currency": "eur",
 			"refunded_amount": 0, "refunded_tax_amount": 0, "created_at": rfc(at), "modified_at": nil, "metadata": metadata(n),
 			"customer_id": uuid(4, n), "subscription_id": nil, "product_id": uuid(5, 1),
 		}
-		return made{"/v1/orders/", o, at, []event{{"order.paid", o}}}
+		return Made{"/v1/orders/", o, at, []Sent{{"order.paid", o}}}
 	},
-	subscription: func(n int, status string, until, at time.Time) made {
+	Subscription: func(n int, status string, until, at time.Time) Made {
 		o := object{
 			"id": uuid(2, n), "status": status, "current_period_start": rfc(until.AddDate(0, -1,
 				0)), "current_period_end": rfc(until),
@@ -161,23 +159,22 @@ var polar = &dialect{
 		if status == "canceled" {
 			o["canceled_at"], o["ended_at"] = rfc(at), rfc(at)
 		}
-		return made{"/v1/subscriptions/", o, at, []event{{"subscription.updated", o}}}
+		return Made{"/v1/subscriptions/", o, at, []Sent{{"subscription.updated", o}}}
 	},
-	refund: func(of made, n int, amount int64, at time.Time) made {
+	Refund: func(of Made, n int, amount int64, at time.Time) Made {
 		o := object{
-			"id": uuid(3, n), "status": "succeeded", "amount": amount, "tax_amount": 0, "currency": "eur", "order_id": of.object["id"],
-			"customer_id": of.object["customer_id"], "reason": "customer_request", "created_at": rfc(at), "modified_at": nil, "dispute": nil,
+			"id": uuid(3, n), "status": "succeeded", "amount": amount, "tax_amount": 0, "currency": "eur", "order_id": of.Object["id"],
+			"customer_id": of.Object["customer_id"], "reason": "customer_request", "created_at": rfc(at), "modified_at": nil, "dispute": nil,
 		}
-		return made{"/v1/refunds/", o, at, []event{{"refund.created", o}}}
+		return Made{"/v1/refunds/", o, at, []Sent{{"refund.created", o}}}
 	},
 }
 
-var creem = &dialect{
-	name: "creem",
-	envelope: func(id, kind string, at time.Time, o any) string {
+var creem = &Dialect{
+	Body: func(id, kind string, at time.Time, o map[string]any) string {
 		return text(object{"id": id, "eventType": kind, "created_at": at.UnixMilli(), "object": o})
 	},
-	payment: func(n int, amount int64, at time.Time) made {
+	Payment: func(n int, amount int64, at time.Time) Made {
 		id, order, customer := fmt.Sprintf("tran_%d", n), fmt.Sprintf("ord_%d", n), fmt.Sprintf("cust_%d", n)
 		o := object{
 			"id": id, "object": "transaction", "amount": amount, "amount_paid": amount, "currency": "EUR", "type": "payment", "status": "paid",
@@ -190,9 +187,9 @@ var creem = &dialect{
 				"currency": "EUR", "status": "paid",
 			},
 		}
-		return made{"/v1/transactions/search", o, at, []event{{"checkout.completed", checkout}}}
+		return Made{"/v1/transactions/search", o, at, []Sent{{"checkout.completed", checkout}}}
 	},
-	subscription: func(n int, status string, until, at time.Time) made {
+	Subscription: func(n int, status string, until, at time.Time) Made {
 		o := object{
 			"id": fmt.Sprintf("sub_%d", n), "object": "subscription", "status": status, "customer": fmt.Sprintf("cust_%d",
 				n), "product": "prod_1",
@@ -202,19 +199,19 @@ var creem = &dialect{
 		if status == "canceled" {
 			o["canceled_at"] = rfc(at)
 		}
-		return made{"/v1/subscriptions/search", o, at, []event{{"subscription.update", o}}}
+		return Made{"/v1/subscriptions/search", o, at, []Sent{{"subscription.update", o}}}
 	},
 	// A refund is only in its transaction.
-	refund: func(of made, n int, amount int64, at time.Time) made {
+	Refund: func(of Made, n int, amount int64, at time.Time) Made {
 		o := object{}
-		for key, value := range of.object {
+		for key, value := range of.Object {
 			o[key] = value
 		}
 		o["refunded_amount"], o["status"] = amount, "partialRefund"
 		refund := object{
 			"id": fmt.Sprintf("ref_%d", n), "object": "refund", "status": "succeeded", "refund_amount": amount, "refund_currency": "EUR",
-			"transaction": o, "customer": of.object["customer"], "mode": "prod",
+			"transaction": o, "customer": of.Object["customer"], "mode": "prod",
 		}
-		return made{"/v1/transactions/search", o, at, []event{{"refund.created", refund}}}
+		return Made{"/v1/transactions/search", o, at, []Sent{{"refund.created", refund}}}
 	},
 }
