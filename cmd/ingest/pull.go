@@ -134,7 +134,7 @@ func (c *pullCommand) UntilStopped() bool { return c.Every > 0 }
 func (c *pullCommand) Run(ctx context.Context, streams cli.Streams) error {
 	show := newPullProgress(streams)
 	if c.NATSURL == "" {
-		result, err := askToPull(ctx, c.AdminAddr, c.Provider, c.since, show.page)
+		result, err := askToPull(ctx, c.AdminAddr, c.Provider, c.since, show)
 		if !errors.Is(err, telemetry.ErrUnanswered) {
 			if err == nil && c.Every > 0 {
 				return errors.New("ingest runs: it pulls again and again by itself, with PULL_INTERVAL; --every is for a log without ingest")
@@ -164,6 +164,7 @@ func (c *pullCommand) pull(ctx context.Context, api providerapi.Config, log *eve
 		return err
 	}
 	defer closeAll()
+	ctx = providerapi.Watch(ctx, patience, show.waiting)
 	if c.Every > 0 {
 		return all[c.Provider].Run(ctx, c.since, show.again)
 	}
@@ -188,6 +189,12 @@ func (p *pullProgress) page(r pull.Result) {
 	}
 	p.say("%s: %d events seen, %d appended%s of %s\n", r.Provider, r.Seen, r.Appended, back, r.Since.Format(time.RFC3339))
 }
+
+// patience is the time after which a person wants to know what a command waits for.
+const patience = 5 * time.Second
+
+// waiting shows what the pull waits for.
+func (p *pullProgress) waiting(what string) { fmt.Fprintln(p.streams.Err, what) }
 
 // again shows a pull that is repeated, when it has ended only if it has found something.
 func (p *pullProgress) again(r pull.Result, ended bool) {

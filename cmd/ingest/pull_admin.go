@@ -7,17 +7,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
+	"github.com/payfold/payfold/internal/providerapi"
 	"github.com/payfold/payfold/internal/pull"
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
-// pullLine is one line of the answer to POST /pull: after each page, and at the end.
+// pullLine is one line of the answer to POST /pull: after each page, when something is waited for, and at the end.
 type pullLine struct {
 	pull.Result
-	Done  bool   `json:"done"`
-	Error string `json:"error,omitempty"`
+	Waiting string `json:"waiting,omitempty"` // what for; then the line has no result
+	Done    bool   `json:"done"`
+	Error   string `json:"error,omitempty"`
 }
 
 // servePull pulls for ingest pull: POST /pull?provider=NAME&since=TIME. It ends with the request.
@@ -39,11 +42,15 @@ func (s *state) servePull(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/jsonl")
 	control := http.NewResponseController(w)
+	var writing sync.Mutex
 	write := func(line pullLine) {
+		writing.Lock()
+		defer writing.Unlock()
 		_ = json.NewEncoder(w).Encode(line) // fails if the operator has closed the connection; then the context ends
 		_ = control.Flush()
 	}
-	result, err := puller.Pull(r.Context(), since, func(result pull.Result) { write(pullLine{Result: result}) })
+	ctx := providerapi.Watch(r.Context(), patience, func(what string) { write(pullLine{Waiting: what}) })
+	result, err := puller.Pull(ctx, since, func(result pull.Result) { write(pullLine{Result: result}) })
 	last := pullLine{Result: result, Done: true}
 	if err != nil {
 		last.Error = err.Error()
@@ -52,7 +59,7 @@ func (s *state) servePull(w http.ResponseWriter, r *http.Request) {
 }
 
 // askToPull lets the ingest pull that serves its state at addr. The error wraps telemetry.ErrUnanswered if none runs.
-func askToPull(ctx context.Context, addr, provider string, since time.Time, progress func(pull.Result)) (pull.Result, error) {
+func askToPull(ctx context.Context, addr, provider string, since time.Time, show *pullProgress) (pull.Result, error) {
 	query := url.Values{"provider": {provider}}
 	if !since.IsZero() {
 		query.Set("since", since.Format(time.RFC3339))
@@ -71,7 +78,10 @@ func askToPull(ctx context.Context, addr, provider string, since time.Time, prog
 			return line.Result, errors.New(line.Error)
 		case line.Done:
 			return line.Result, nil
+		case line.Waiting != "":
+			show.waiting(line.Waiting)
+			continue
 		}
-		progress(line.Result)
+		show.page(line.Result)
 	}
 }

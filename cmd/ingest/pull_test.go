@@ -5,13 +5,16 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/payapi"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -94,20 +97,34 @@ func TestARepeatedPullSaysAFaultThatRepeatsOnce(t *testing.T) {
 	require.Equal(t, 1, strings.Count(<-ended, "could not be pulled"))
 }
 
-func TestPullLetsTheRunningIngestPull(t *testing.T) {
-	t.Parallel()
-	api, admin, dir := missed(t, "stripe", 250), freeAddress(t), t.TempDir()
-	ctx, stop := context.WithCancel(t.Context())
+// serving starts an ingest, and waits until it is healthy. stop returns what it has said; the end of the test stops it, too.
+func serving(t *testing.T, args ...string) (stop func() string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan string, 1)
 	go func() {
-		_, _, said := runIngest(ctx, "serve", "--data-dir", dir, "--admin-addr", admin, "--listen-addr", "127.0.0.1:0", "--archive-url", "none",
-			"--provider-webhook-secret", "whsec_0123456789abcdef", "--pull-interval", "0", "--stripe-api-key", payapi.Key, "--stripe-api-url", api.URL)
+		_, _, said := runIngest(ctx, append([]string{
+			"serve", "--listen-addr", "127.0.0.1:0", "--archive-url", "none", "--provider-webhook-secret", "whsec_0123456789abcdef",
+		}, args...)...)
 		ended <- said
 	}()
+	stop = sync.OnceValue(func() string {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { stop() })
+	admin := args[slices.Index(args, "--admin-addr")+1]
 	wait.Until(t, func() bool {
 		status, _, _ := runIngest(t.Context(), "healthcheck", "--admin-addr", admin)
 		return status == 0
 	})
+	return stop
+}
+
+func TestPullLetsTheRunningIngestPull(t *testing.T) {
+	t.Parallel()
+	api, admin, dir := missed(t, "stripe", 250), freeAddress(t), t.TempDir()
+	stop := serving(t, "--data-dir", dir, "--admin-addr", admin, "--pull-interval", "0", "--stripe-api-key", payapi.Key, "--stripe-api-url", api.URL)
 	pull := func(args ...string) (int, string, string) {
 		return runIngest(t.Context(), append([]string{"pull", "--data-dir", dir, "--admin-addr", admin}, args...)...)
 	}
@@ -120,8 +137,42 @@ func TestPullLetsTheRunningIngestPull(t *testing.T) {
 	status, _, said = pull("paddle")
 	require.Equal(t, cli.ExitFailed, status)
 	require.Contains(t, said, `the running ingest has no API key of "paddle"`)
-	stop()
-	require.NotContains(t, <-ended, payapi.Key)
+	require.NotContains(t, stop(), payapi.Key)
+}
+
+// An API that accepts a request and does not answer it: the command says what it waits for, and ends by Ctrl-C, also if the
+// running ingest pulls for it.
+func TestAnAPIThatDoesNotAnswerIsSaid(t *testing.T) {
+	t.Parallel()
+	api, asked := missed(t, "stripe", 1), make(chan struct{})
+	api.Before = func(_ int, _ http.ResponseWriter, r *http.Request) bool {
+		asked <- struct{}{}
+		<-r.Context().Done()
+		return true
+	}
+	key := []string{"--stripe-api-key", payapi.Key, "--stripe-api-url", api.URL}
+	for name, begin := range map[string]func(t *testing.T, dir, admin string){
+		"without an ingest": func(*testing.T, string, string) {},
+		"beside an ingest": func(t *testing.T, dir, admin string) {
+			serving(t, append([]string{"--data-dir", dir, "--admin-addr", admin, "--pull-interval", "0"}, key...)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, admin := t.TempDir(), freeAddress(t)
+			begin(t, dir, admin)
+			ctx, stop := context.WithCancel(t.Context())
+			var said testenv.Buffer
+			ended := make(chan int, 1)
+			go func() {
+				ended <- cli.Main(ctx, &grammar{}, "ingest", "", append([]string{"pull", "stripe", "--data-dir", dir, "--admin-addr", admin}, key...),
+					cli.Streams{Out: &said, Err: &said})
+			}()
+			<-asked
+			wait.Until(t, func() bool { return strings.Contains(said.String(), "stripe: GET /v1/events has had no answer for 5s\n") })
+			stop()
+			require.NotZero(t, <-ended)
+		})
+	}
 }
 
 func TestAPullThatCannotBeDoneSaysWhatToDo(t *testing.T) {

@@ -30,6 +30,9 @@ type reconcileCommand struct {
 // reconciledDays is how far back payments are compared. Most providers keep no older events, which could be pulled.
 const reconciledDays = 30
 
+// patience is the time after which a person wants to know what a command waits for.
+const patience = 5 * time.Second
+
 // Check implements cli.Checked.
 func (c *reconcileCommand) Check(faults *cli.Faults) {
 	c.sourceFlags.Check(faults)
@@ -61,6 +64,7 @@ func (c *reconcileCommand) Check(faults *cli.Faults) {
 // Run prints every difference. The exit status is 3 if one counts.
 func (c *reconcileCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
+	ctx = providerapi.Watch(ctx, patience, func(what string) { fmt.Fprintln(streams.Err, what) })
 	return c.withSchema(ctx, store.LiveSchema, logger, func(ctx context.Context, s sources) error {
 		result, err := reconcile.Reconcile{
 			Provider: c.objects, Tables: s.store, Log: s.log, Since: c.Since, Now: time.Now,

@@ -2,6 +2,7 @@
 // objects. It reads, and changes nothing; Event.Acknowledge is the only exception.
 //
 //	client.go        one request: the key, the retries, the errors
+//	waiting.go       what a person is told who waits for it
 //	pages.go         one list: page after page
 //	events.go        the events of a provider, and how long it keeps them
 //	creem.go …       one API each: its address, its header, how its pages go on, where its events are
@@ -104,8 +105,11 @@ func (c *Client) Post(ctx context.Context, path string, value, into any) error {
 // ask asks until there is an answer that counts. It waits as long as the API asks for, or else twice as long each time.
 func (c *Client) ask(ctx context.Context, method, path string, query url.Values, body []byte, into any) error {
 	wait := backoff.Backoff{Min: c.RetryWait, Max: maxRetryWait}
-	for attempt := 1; ; attempt++ {
-		err := c.attempt(ctx, method, path, query, body, into)
+	for attempt, began := 1, time.Now(); ; attempt++ {
+		var err error
+		During(ctx, fmt.Sprintf("%s: %s %s has had no answer", c.Provider, method, path), func() {
+			err = c.attempt(ctx, method, path, query, body, into)
+		})
 		var failed *Error
 		if err == nil || ctx.Err() != nil || !errors.As(err, &failed) || !failed.temporary() || attempt == maxAttempts {
 			return err
@@ -115,7 +119,9 @@ func (c *Client) ask(ctx context.Context, method, path string, query url.Values,
 		}
 		// Several clients that failed together must not ask together.
 		jitter := rand.N(wait.Next()/2 + 1) //nolint:gosec // no secret
-		if err := backoff.Every(max(failed.retryAfter, wait.Next()/2) + jitter).Wait(ctx); err != nil {
+		pause := max(failed.retryAfter, wait.Next()/2) + jitter
+		waiting(ctx, time.Since(began)+pause, fmt.Sprintf("%s; asked again in %s", err, pause.Round(time.Second/10)))
+		if err := backoff.Every(pause).Wait(ctx); err != nil {
 			return err
 		}
 		wait.Double()

@@ -100,6 +100,24 @@ func TestAWaitThatIsTooLongEndsTheRun(t *testing.T) {
 	require.Equal(t, 1, *asked)
 }
 
+func TestAPersonIsToldWhatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	told, answer := []string{}, make(chan struct{})
+	ctx := providerapi.Watch(t.Context(), time.Millisecond, func(what string) {
+		if told = append(told, what); len(told) == 1 {
+			close(answer)
+		}
+	})
+	api, _ := answers(func(http.ResponseWriter, *http.Request) {
+		<-answer
+		panic(http.ErrAbortHandler)
+	}, says(200, `{}`))
+	require.NoError(t, setup(t, "stripe", api).Get(ctx, "/v1/x", nil, new(any)))
+	require.GreaterOrEqual(t, len(told), 2)
+	require.Equal(t, "stripe: GET /v1/x has had no answer for 1ms", told[0])
+	require.Regexp(t, `^stripe: GET /v1/x: .*EOF; asked again in `, told[1])
+}
+
 func TestARefusedKeyIsSaidAtOnceAndNotShown(t *testing.T) {
 	t.Parallel()
 	for status, advice := range map[int]string{

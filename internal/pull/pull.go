@@ -141,12 +141,17 @@ func (p *Puller) pause(err error) time.Duration {
 // less overlap; the first time, since something may be missing in the log. progress is called after each page; nil means
 // no calls. After an error everything that was counted is in the log, and the next pull goes on.
 func (p *Puller) Pull(ctx context.Context, since time.Time, progress func(Result)) (result Result, err error) {
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return Result{}, ctx.Err()
+	providerapi.During(ctx, p.provider.Name()+": another pull has gone on", func() {
+		select {
+		case p.turn <- struct{}{}:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	})
+	if err != nil {
+		return Result{}, err
 	}
+	defer func() { <-p.turn }()
 	r := &run{Puller: p, Result: Result{Provider: p.provider.Name(), Until: time.Now().UTC()}, progress: progress}
 	if p.unfinished.IsZero() {
 		p.unfinished = r.Until
