@@ -47,7 +47,7 @@ func newShop(t *testing.T, name string) *shop {
 }
 
 // takeLog makes the tables those of the log.
-func (s *shop) takeLog(t *testing.T) {
+func (s *shop) takeLog(t testing.TB) {
 	t.Helper()
 	info, err := s.log.Info(s.ctx)
 	require.NoError(t, err)
