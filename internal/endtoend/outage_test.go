@@ -48,7 +48,7 @@ func loseADay(t *testing.T, name string) {
 		says.Payment(1, 1200, ago(50)), says.Payment(2, 1200, ago(49)),
 		says.Subscription(1, "active", now.AddDate(0, 0, 10), ago(48)),
 	}
-	before := happened(t, name, api, sold...)
+	before := happened(t, api, secretOf(name), sold...)
 	for _, e := range before {
 		require.NoError(t, deliver(e))
 	}
@@ -57,7 +57,7 @@ func loseADay(t *testing.T, name string) {
 
 	w.ingest.Kill()
 	w.ingest.Exit(t)
-	missed := happened(t, name, api,
+	missed := happened(t, api, secretOf(name),
 		says.Payment(3, 700, ago(22)), says.Refund(sold[1], 1, 600, ago(12)), says.Subscription(1, "canceled", now.AddDate(0, 0, 10), ago(2)))
 	for _, e := range missed {
 		require.Error(t, deliver(e), "nobody listens")
@@ -92,11 +92,11 @@ func loseADay(t *testing.T, name string) {
 	w.requireAllAccounted(t)
 }
 
-// happened makes objects at the provider, and returns their events, which its feed has from now on.
-func happened(t *testing.T, name string, api *payapi.Server, all ...payapi.Made) (list []payapi.Event) {
+// happened makes objects at the provider, and returns their events, which its feed has from now on, signed with secretText.
+func happened(t *testing.T, api *payapi.Server, secretText string, all ...payapi.Made) (list []payapi.Event) {
 	t.Helper()
-	p := providers.Named(name)
-	secret, err := p.NewSecret(secretOf(name))
+	name, p := api.Provider, providers.Named(api.Provider)
+	secret, err := p.NewSecret(secretText)
 	require.NoError(t, err)
 	for _, made := range all {
 		for i, sent := range made.Events {

@@ -14,10 +14,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/payapi"
 	"github.com/payfold/payfold/internal/testenv/ports"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -33,10 +35,12 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	// No timeout: without a build cache this takes long.
 	shell(t, dir, "make build")
 	listen, ingestAdmin, projectorAdmin, console := ports.Free(t), ports.Free(t), ports.Free(t), ports.Free(t)
+	creem := payapi.New(t, "creem") // without a tunnel, its events come by pulls
 	makeRun := exec.Command("make", "run")
 	makeRun.Dir = dir
 	running := testenv.StartCommand(t, makeRun, append(withoutPayfold(os.Environ()),
-		"LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin, "CONSOLE_ADDR="+console))
+		"LISTEN_ADDR="+listen, "INGEST_ADMIN_ADDR="+ingestAdmin, "PROJECTOR_ADMIN_ADDR="+projectorAdmin, "CONSOLE_ADDR="+console,
+		"CREEM_API_KEY="+payapi.Key, "CREEM_API_URL="+creem.URL, "CREEM_WEBHOOK_ID="+payapi.WebhookID, "PULL_INTERVAL=1s"))
 	running.WaitFor(t, "payfold is running")
 	require.Contains(t, running.Output(), "PROVIDER_WEBHOOK_SECRET=whsec_local_development bin/ingest send")
 	for _, admin := range []string{ingestAdmin, projectorAdmin} {
@@ -57,6 +61,14 @@ func TestTheQuickStartOfTheReadmeWorks(t *testing.T) {
 	})
 
 	require.Contains(t, shell(t, dir, commands[3]), "evt_first_1: applied")
+
+	bought := payapi.Dialects["creem"].Payment(9, 500, time.Now().Add(-time.Minute))
+	bought.Events[0].Object["metadata"] = map[string]any{"user_id": "u_9", "product_key": "pack_50"}
+	happened(t, creem, "whsec_local_development", bought)
+	wait.Until(t, func() bool {
+		balance, err := query[int64](t, database, "select balance from credits where user_id = 'u_9'")
+		return err == nil && balance == 50
+	})
 
 	link := regexp.MustCompile(`http://` + regexp.QuoteMeta(console) + `/\?token=\S+`).FindString(running.Output())
 	require.Contains(t, follow(t, link, "/events/evt_first_1"), "It granted 200 credits.", "the link that is printed opens the console")

@@ -31,7 +31,6 @@ type Dialect struct {
 	Refund       func(of Made, n int, amount int64, at time.Time) Made
 }
 
-
 func text(v any) string {
 	out, err := json.Marshal(v)
 	if err != nil {

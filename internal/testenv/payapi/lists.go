@@ -183,4 +183,3 @@ func (s *Server) creemObjects(path string, q url.Values) (any, int) {
 		},
 	}, http.StatusOK
 }
-
