@@ -18,9 +18,21 @@ import (
 	"github.com/payfold/payfold/internal/telemetry"
 )
 
+// sinceFlag is shared by ingest and ingest pull.
+type sinceFlag struct {
+	PullSince time.Time `name:"pull-since" env:"PULL_SINCE" placeholder:"TIME" help:"Pull no event that happened before this time, such as 2026-01-31T12:00:00Z, unless ingest pull is told so with --since."`
+}
+
+func (f *sinceFlag) check(faults *cli.Faults) {
+	if f.PullSince.After(time.Now()) {
+		faults.Addf("PULL_SINCE is %s, which is in the future", f.PullSince.Format(time.RFC3339))
+	}
+}
+
 // pullFlags say what ingest pulls by itself.
 type pullFlags struct {
 	cli.APIFlags
+	sinceFlag
 	PullInterval time.Duration `name:"pull-interval" env:"PULL_INTERVAL" default:"5m" help:"How often ingest asks each provider whose API key is set for missed events, also at its start; 0: only ingest pull asks."`
 
 	apis      map[string]providerapi.Config
@@ -33,6 +45,7 @@ const minPullInterval = time.Second
 // Check implements cli.Checked.
 func (p *pullFlags) Check(faults *cli.Faults) {
 	p.apis = p.Take(faults)
+	p.sinceFlag.check(faults)
 	for name, api := range p.apis {
 		if err := api.ListsEvents(); err != nil { // the key may be for projector reconcile
 			p.notPulled = append(p.notPulled, err)
@@ -73,14 +86,17 @@ func newPullers(apis map[string]providerapi.Config, config pull.Config, secrets 
 }
 
 // pullConfig returns the settings that all pullers share.
-func (c *logFlags) pullConfig(interval time.Duration, logger *slog.Logger) pull.Config {
-	return pull.Config{MaxBodyBytes: c.MaxBodyBytes, AppendTimeout: c.PublishTimeout, Interval: interval, Logger: logger}
+func (c *logFlags) pullConfig(interval time.Duration, notBefore time.Time, logger *slog.Logger) pull.Config {
+	return pull.Config{
+		MaxBodyBytes: c.MaxBodyBytes, AppendTimeout: c.PublishTimeout, Interval: interval, NotBefore: notBefore, Logger: logger,
+	}
 }
 
 type pullCommand struct {
 	logFlags
 	secretFlags
 	cli.APIFlags
+	sinceFlag
 	AdminAddr string        `name:"admin-addr" env:"ADMIN_ADDR" default:"127.0.0.1:8081" help:"Where a running ingest serves its state; it pulls then."`
 	SinceText string        `name:"since" placeholder:"TIME" help:"Since when: a time such as 2026-01-31T12:00:00Z, or a duration such as 72h; the default is what may be missing."`
 	Every     time.Duration `name:"every" help:"Pull again after this time, until the command is stopped. Not beside a running ingest, which has PULL_INTERVAL."`
@@ -95,6 +111,7 @@ func (c *pullCommand) Check(faults *cli.Faults) {
 	c.logFlags.Check(faults)
 	c.apis, c.optional = c.APIFlags.Take(faults), true
 	c.secretFlags.Check(faults)
+	c.sinceFlag.check(faults)
 	cli.CheckAddress("ADMIN_ADDR", c.AdminAddr, faults)
 	if !slices.Contains(providerapi.Names(), c.Provider) {
 		faults.Addf("NAME is %q, must be one of %s: no other provider has a list of its events", c.Provider, strings.Join(providerapi.Names(), ", "))
@@ -159,7 +176,7 @@ func (c *pullCommand) pull(ctx context.Context, api providerapi.Config, log *eve
 	if _, err := log.AwaitInfo(ctx, logTimeout); err != nil {
 		return err
 	}
-	all, closeAll, err := newPullers(map[string]providerapi.Config{c.Provider: api}, c.pullConfig(c.Every, logger), c.secretFlags, log, nil)
+	all, closeAll, err := newPullers(map[string]providerapi.Config{c.Provider: api}, c.pullConfig(c.Every, c.PullSince, logger), c.secretFlags, log, nil)
 	if err != nil {
 		return err
 	}

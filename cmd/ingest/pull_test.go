@@ -168,7 +168,9 @@ func TestAnAPIThatDoesNotAnswerIsSaid(t *testing.T) {
 					cli.Streams{Out: &said, Err: &said})
 			}()
 			<-asked
-			wait.Until(t, func() bool { return strings.Contains(said.String(), "stripe: GET /v1/events has had no answer for 5s\n") })
+			wait.Until(t, func() bool {
+				return strings.Contains(said.String(), "stripe: GET /v1/events has had no answer for 5s\n")
+			})
 			stop()
 			require.NotZero(t, <-ended)
 		})
@@ -187,6 +189,7 @@ func TestAPullThatCannotBeDoneSaysWhatToDo(t *testing.T) {
 		"no key":                    {[]string{"polar"}, cli.ExitFailed, "POLAR_API_KEY is missing"},
 		"a wrong key":               {[]string{"polar", "--polar-api-key=wrong_key", "--polar-api-url", api.URL}, cli.ExitFailed, "POLAR_API_KEY is wrong, revoked"},
 		"a time to come":            {[]string{"polar", "--since", "2100-01-01T00:00:00Z"}, cli.ExitUsage, "--since: "},
+		"nothing to pull":           {[]string{"polar", "--pull-since", "2100-01-01T00:00:00Z"}, cli.ExitUsage, "PULL_SINCE is 2100-01-01T00:00:00Z, which is in the future"},
 		"no endpoint":               {[]string{"creem", "--creem-api-key=x"}, cli.ExitUsage, "CREEM_WEBHOOK_ID is missing"},
 		"too often":                 {[]string{"polar", "--every", "1ms"}, cli.ExitUsage, "--every is 1ms, must be at least 1s"},
 	} {

@@ -89,7 +89,7 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 	if err != nil {
 		return err
 	}
-	pulling := c.pullConfig(c.PullInterval, logger)
+	pulling := c.pullConfig(c.PullInterval, c.PullSince, logger)
 	pulling.Complete = handler.Pulled
 	pulls, closePulls, err := newPullers(c.apis, pulling, c.secretFlags, log, registry)
 	if err != nil {

@@ -42,6 +42,7 @@ type Config struct {
 	MaxBodyBytes  int64
 	AppendTimeout time.Duration // how long the log may take for one event
 	Interval      time.Duration // of Run
+	NotBefore     time.Time     // events from before are appended only by a pull since an earlier time; zero: there are none
 	Logger        *slog.Logger
 	Metrics       *Metrics // nil: none
 
@@ -138,7 +139,8 @@ func (p *Puller) pause(err error) time.Duration {
 }
 
 // Pull appends the events since a time that the log lacks. With the zero time it asks since the last complete pull began,
-// less overlap; the first time, since something may be missing in the log. progress is called after each page; nil means
+// less overlap; the first time, since something may be missing in the log, but not for what happened before NotBefore,
+// unless it waits for an acknowledgement. progress is called after each page; nil means
 // no calls. After an error everything that was counted is in the log, and the next pull goes on.
 func (p *Puller) Pull(ctx context.Context, since time.Time, progress func(Result)) (result Result, err error) {
 	providerapi.During(ctx, p.provider.Name()+": another pull has gone on", func() {
@@ -152,7 +154,7 @@ func (p *Puller) Pull(ctx context.Context, since time.Time, progress func(Result
 		return Result{}, err
 	}
 	defer func() { <-p.turn }()
-	r := &run{Puller: p, Result: Result{Provider: p.provider.Name(), Until: time.Now().UTC()}, progress: progress}
+	r := &run{Puller: p, leaveOld: since.IsZero() && p.config.API.Kept() > 0, Result: Result{Provider: p.provider.Name(), Until: time.Now().UTC()}, progress: progress}
 	if p.unfinished.IsZero() {
 		p.unfinished = r.Until
 	}
@@ -172,6 +174,7 @@ func (p *Puller) Pull(ctx context.Context, since time.Time, progress func(Result
 type run struct {
 	*Puller
 	Result
+	leaveOld bool // leave out what happened before NotBefore
 	known    known
 	progress func(Result)
 
@@ -187,7 +190,9 @@ func (r *run) pull(ctx context.Context, since time.Time) (complete bool, err err
 		if err != nil {
 			return false, err
 		}
-		r.next = next
+		if r.next = next; next.Before(r.config.NotBefore) {
+			r.next = r.config.NotBefore
+		}
 	}
 	if r.Since = since; since.IsZero() {
 		r.Since = r.next
@@ -227,6 +232,9 @@ func (r *run) take(ctx context.Context, page []providerapi.Event) error {
 	group.SetLimit(appendsInFlight)
 	for i := range page {
 		e := &page[i]
+		if r.leaveOld && !e.At.IsZero() && e.At.Before(r.config.NotBefore) {
+			continue
+		}
 		if !e.At.IsZero() && (r.Oldest.IsZero() || e.At.Before(r.Oldest)) {
 			r.Oldest = e.At
 		}

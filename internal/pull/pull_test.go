@@ -419,6 +419,34 @@ func TestSinceByHandDoesNotMoveWhatIsPulledNext(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(-30*24*time.Hour), result.Since, time.Minute, "no longer than events are kept")
 }
 
+// A shop that has introduced its buyers does not want to grant again what they had bought before. What waits for an
+// acknowledgement is never left out: it would hide newer events.
+func TestWhatHappenedBeforeATimeIsPulledOnlyByHand(t *testing.T) {
+	t.Parallel()
+	for _, provider := range providerapi.Names() {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, provider)
+			list := w.happened(300) // one a second: a page has old events and new ones
+			w.notBefore = list[150].At.Add(-time.Millisecond)
+			wanted := list[150:]
+			if provider == "creem" {
+				wanted = list
+			}
+			puller := w.puller()
+			result, err := puller.Pull(t.Context(), time.Time{}, nil)
+			require.NoError(t, err)
+			w.requireEachOnce(wanted)
+			require.EqualValues(t, len(wanted), result.Seen)
+			require.Zero(t, w.metric("payfold_pull_unfinished_since_timestamp_seconds", ""), "it is complete")
+
+			_, err = puller.Pull(t.Context(), list[0].At.Add(-time.Minute), nil)
+			require.NoError(t, err)
+			w.requireEachOnce(list)
+		})
+	}
+}
+
 func TestOnePullRunsAtATime(t *testing.T) {
 	t.Parallel()
 	w := setup(t, "stripe")

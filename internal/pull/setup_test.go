@@ -43,16 +43,17 @@ func (l *watchedLog) Append(ctx context.Context, d events.Delivery) (bool, error
 
 // world is a provider, a log, and what pulls from one to the other.
 type world struct {
-	t        *testing.T
-	provider string
-	api      *payapi.Server
-	log      *watchedLog
-	registry *prometheus.Registry
-	metrics  *pull.Metrics
-	secrets  []providers.Secret
-	maxBody  int64
-	key      string
-	complete []time.Time
+	t         *testing.T
+	provider  string
+	api       *payapi.Server
+	log       *watchedLog
+	registry  *prometheus.Registry
+	metrics   *pull.Metrics
+	secrets   []providers.Secret
+	maxBody   int64
+	key       string
+	complete  []time.Time
+	notBefore time.Time
 }
 
 func setup(t *testing.T, provider string) *world {
@@ -77,7 +78,8 @@ func (w *world) puller() *pull.Puller {
 	w.t.Cleanup(client.Close)
 	return pull.New(pull.Config{
 		API: client, Secrets: w.secrets, MaxBodyBytes: w.maxBody, AppendTimeout: 10 * time.Second, Interval: time.Millisecond,
-		Logger: testenv.Logger(w.t), Metrics: w.metrics,
+		NotBefore: w.notBefore,
+		Logger:    testenv.Logger(w.t), Metrics: w.metrics,
 		Complete: func(_ string, began time.Time) { w.complete = append(w.complete, began) },
 	}, w.log)
 }
