@@ -27,9 +27,8 @@ func Reconciled(w io.Writer, result reconcile.Result, asJSON bool) error {
 		for _, d := range result.Found {
 			p.Line("%s", sentence(result.Provider, &d))
 		}
-		p.Line("Compared with %s since %s: %d payments, %d subscriptions and %d refunds.", result.Provider,
-			page.Time(result.Since),
-			result.Payments, result.Subscriptions, result.Refunds)
+		p.Line("Compared with %s since %s: %s, %s and %s.", result.Provider, page.Time(result.Since),
+			page.Count(result.Payments, "payment"), page.Count(result.Subscriptions, "subscription"), page.Count(result.Refunds, "refund"))
 		if result.OnItsWay > 0 {
 			p.Line("%s only on the way, and does not count.", page.Clause(result.OnItsWay, "difference", "is", "are"))
 		}

@@ -61,6 +61,14 @@ func TestEachDifferenceIsOneSentenceWithWhatRepairsIt(t *testing.T) {
 	}
 }
 
+func TestWhatWasComparedIsCounted(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	result := reconcile.Result{Provider: "shop", Since: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), Payments: 2, Subscriptions: 0, Refunds: 1}
+	require.NoError(t, Reconciled(&out, result, false))
+	require.Equal(t, "Compared with shop since 2026-11-01 00:00:00Z: 2 payments, 0 subscriptions and 1 refund.\nThe tables have what shop has.\n", out.String())
+}
+
 func TestAStrangersKeyIsSaidInsteadOfDifferences(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
