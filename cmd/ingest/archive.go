@@ -25,7 +25,7 @@ func (c *archiveCommand) Check(faults *cli.Faults) {
 // Run reads header and footer of every segment and changes nothing, unless it heals. The exit
 // status is 3 if anything is wrong, or still wrong.
 func (c *archiveCommand) Run(ctx context.Context, streams cli.Streams) error {
-	place, err := c.Place()
+	place, err := c.Place(c.QuietLogger(streams.Err))
 	if err != nil {
 		return err
 	}

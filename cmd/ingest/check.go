@@ -54,7 +54,7 @@ func (c *checkCommand) check(ctx context.Context, stderr io.Writer) (check.Resul
 	}
 	if c.Archive {
 		var err error
-		if config.Place, err = c.Place(); err != nil {
+		if config.Place, err = c.Place(c.QuietLogger(stderr)); err != nil {
 			return check.Result{}, err
 		}
 	}

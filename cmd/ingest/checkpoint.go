@@ -74,7 +74,7 @@ func (c *checkpointCommand) readServed(ctx context.Context, stderr io.Writer) (*
 		return log, info, err
 	}
 	log.Close()
-	place, err := c.Place()
+	place, err := c.Place(c.QuietLogger(stderr))
 	if err != nil {
 		return nil, eventlog.Info{}, err
 	}

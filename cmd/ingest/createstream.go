@@ -42,7 +42,7 @@ func (c *createStreamCommand) Run(ctx context.Context, streams cli.Streams) erro
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if errors.Is(err, eventlog.ErrNoStream) {
-		err = requireNoArchived(ctx, &c.ArchiveFlags)
+		err = requireNoArchived(ctx, &c.ArchiveFlags, logger)
 	}
 	if errors.Is(err, errArchiveUnreadable) {
 		return fmt.Errorf("there is no log, and %w; the archive may have a lost log: run the command again when it can be read; "+

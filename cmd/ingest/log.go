@@ -80,7 +80,7 @@ func (c *logFlags) openLog(ctx context.Context, readiness *telemetry.Readiness, 
 	start, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if _, missing := log.Info(start); errors.Is(missing, eventlog.ErrNoStream) {
-		err = requireNoArchived(start, &c.ArchiveFlags)
+		err = requireNoArchived(start, &c.ArchiveFlags, logger)
 	}
 	if errors.Is(err, errArchiveUnreadable) { // deliveries must not wait for the archive
 		logger.WarnContext(ctx, "a new log is made, although the archive cannot be read", "error", err)
@@ -102,11 +102,11 @@ var errArchiveUnreadable = errors.New("the archive cannot be read")
 
 // requireNoArchived returns an error if the archive has a log, or errArchiveUnreadable. It is called if there is no log:
 // a new one would begin at 1, and tables that were folded from the old log could never continue with it.
-func requireNoArchived(ctx context.Context, flags *cli.ArchiveFlags) error {
+func requireNoArchived(ctx context.Context, flags *cli.ArchiveFlags, logger *slog.Logger) error {
 	if flags.ArchiveURL == storage.None {
 		return nil
 	}
-	place, err := flags.Place()
+	place, err := flags.Place(logger)
 	if err != nil {
 		return err
 	}

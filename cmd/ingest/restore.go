@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,16 +29,17 @@ type restoreCommand struct {
 	Replicas        int           `name:"stream-replicas" env:"STREAM_REPLICAS" help:"Replicas of the stream; the default is 1, and 3 in a cluster."`
 	DuplicateWindow time.Duration `name:"duplicate-window" env:"DUPLICATE_WINDOW" default:"30m" help:"How long the stream remembers event ids."`
 	JSON            bool          `name:"json" help:"One JSON object."`
+}
 
-	place storage.Place
+func (c *restoreCommand) archive(logger *slog.Logger) storage.Settings {
+	return storage.Settings{URL: c.From, S3Endpoint: c.S3Endpoint, Logger: logger}
 }
 
 // Check implements cli.Checked.
 func (c *restoreCommand) Check(faults *cli.Faults) {
 	c.Common.Check(faults)
 	c.keepFlags.Check(faults)
-	var err error
-	if c.place, err = (storage.Settings{URL: c.From, S3Endpoint: c.S3Endpoint}).Place(); err != nil {
+	if _, err := c.archive(nil).Place(); err != nil {
 		faults.Addf("--from: %w", err)
 	}
 	switch {
@@ -79,8 +81,12 @@ func (c *restoreCommand) Run(ctx context.Context, streams cli.Streams) error {
 
 func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore.Result, error) {
 	logger, progress := c.QuietLogger(stderr), progressTo(stderr)
+	place, err := c.archive(logger).Place()
+	if err != nil {
+		return restore.Result{}, err
+	}
 	config := restore.Config{
-		Place:    c.place,
+		Place:    place,
 		Stream:   eventlog.StreamConfig{Name: c.NATSStream, Replicas: c.Replicas, DuplicateWindow: c.DuplicateWindow, Trimmable: !c.keep.All()},
 		Progress: func(doing string, seq, last uint64) { progress("%s seq %d of %d\n", doing, seq, last) }, LostUntil: c.LostUntil,
 	}

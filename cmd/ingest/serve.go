@@ -156,7 +156,7 @@ func (c *serveCommand) archive(ctx context.Context, log *eventlog.Log, logger *s
 	if c.ArchiveURL == storage.None {
 		return nil, nil, nil
 	}
-	place, err := c.Place()
+	place, err := c.Place(logger)
 	if err != nil {
 		return nil, nil, err
 	}

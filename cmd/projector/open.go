@@ -128,7 +128,7 @@ func (f *sourceFlags) expectLog(ctx context.Context, logger *slog.Logger) error 
 
 // connect returns at once, even if the log does not answer.
 func (f *sourceFlags) connect(logger *slog.Logger) (*eventlog.Log, error) {
-	place, err := f.Place()
+	place, err := f.Place(logger)
 	if err != nil {
 		return nil, err
 	}

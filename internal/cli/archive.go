@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"log/slog"
 	"path/filepath"
 
 	"github.com/payfold/payfold/internal/archive/storage"
@@ -20,7 +21,7 @@ func (f *ArchiveFlags) CheckArchive(common *Common, faults *Faults) {
 	case f.ArchiveURL == "":
 		f.ArchiveURL = filepath.Join(common.DataDir, "archive")
 	}
-	if _, err := f.Place(); err != nil {
+	if _, err := f.Place(nil); err != nil {
 		faults.Addf("ARCHIVE_URL: %w", err)
 	}
 	CheckSecretVariables(faults, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -34,10 +35,11 @@ func (f *ArchiveFlags) RequireArchive(common *Common, faults *Faults) {
 	}
 }
 
-// Place returns where the archive is; nil if there is none. It connects to nothing.
-func (f *ArchiveFlags) Place() (storage.Place, error) {
+// Place returns where the archive is; nil if there is none. It connects to nothing. The logger is told of an object store
+// that does not answer; it may be nil.
+func (f *ArchiveFlags) Place(logger *slog.Logger) (storage.Place, error) {
 	if f.ArchiveURL == storage.None {
 		return nil, nil
 	}
-	return storage.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint}.Place()
+	return storage.Settings{URL: f.ArchiveURL, S3Endpoint: f.S3Endpoint, Logger: logger}.Place()
 }

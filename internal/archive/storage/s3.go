@@ -20,7 +20,7 @@ import (
 // bucket is a Place in an object store that speaks S3.
 type bucket struct {
 	client    *minio.Client
-	transport *http.Transport
+	transport *slowTransport
 	name      string
 	prefix    string // ends with a slash, or is empty
 }
@@ -38,12 +38,12 @@ const storeTries = 3
 
 // newBucket finds the credentials where programs for S3 look for them: in the environment, in the
 // files of the AWS command line, and in the machine's role.
-func newBucket(name, prefix, endpoint string) (*bucket, error) {
-	address, err := url.Parse(cmp.Or(endpoint, "https://s3.amazonaws.com"))
+func newBucket(name, prefix string, settings Settings) (*bucket, error) {
+	address, err := url.Parse(cmp.Or(settings.S3Endpoint, "https://s3.amazonaws.com"))
 	if err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http" || strings.Trim(address.Path, "/") != "" || address.User != nil {
 		return nil, errors.New("ARCHIVE_S3_ENDPOINT is not https://host or https://host:port")
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := &slowTransport{Transport: http.DefaultTransport.(*http.Transport).Clone(), logger: settings.Logger}
 	transport.DisableCompression = true // ranges are of the stored bytes
 	client, err := minio.New(address.Host, &minio.Options{
 		Creds: credentials.NewChainCredentials([]credentials.Provider{

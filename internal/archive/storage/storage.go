@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"strings"
 )
@@ -51,8 +52,9 @@ const None = "none"
 
 // Settings say where a place is.
 type Settings struct {
-	URL        string // a folder, or s3://bucket/prefix
-	S3Endpoint string // of a store that is not Amazon's: https://host:port
+	URL        string       // a folder, or s3://bucket/prefix
+	S3Endpoint string       // of a store that is not Amazon's: https://host:port
+	Logger     *slog.Logger // is told of a store that does not answer; may be nil
 }
 
 // Place returns the place. It connects to nothing and creates nothing.
@@ -71,7 +73,7 @@ func (s Settings) Place() (Place, error) {
 		if err != nil || address.Host == "" || address.User != nil || address.RawQuery != "" {
 			return nil, fmt.Errorf("%q is not s3://bucket/prefix", s.URL)
 		}
-		return newBucket(address.Host, strings.Trim(address.Path, "/"), s.S3Endpoint)
+		return newBucket(address.Host, strings.Trim(address.Path, "/"), s)
 	default:
 		return nil, fmt.Errorf("%q is neither a folder nor s3://bucket/prefix", s.URL)
 	}
