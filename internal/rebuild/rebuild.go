@@ -106,6 +106,11 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64, fills bool) error
 	if err != nil {
 		return err
 	}
+	if at.Highest() == 0 {
+		if err := r.Store.WarnSubscribers(ctx, r.Logger); err != nil {
+			return err
+		}
+	}
 	t, err := openTarget(ctx, r.Store, r.Rules, at)
 	if err != nil {
 		return err

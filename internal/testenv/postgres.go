@@ -54,10 +54,10 @@ func RunWithPostgres(m interface{ Run() int }) int {
 }
 
 // PrimaryPostgres starts a server for this test alone and returns its connection string. Its commits wait for a standby
-// once synchronous_standby_names is set.
+// once synchronous_standby_names is set, and it can send its rows to subscribers.
 func PrimaryPostgres(t testing.TB) string {
 	t.Helper()
-	dsn, stop, err := startPostgres("max_wal_senders=1", "wal_level=replica", "synchronous_commit=on")
+	dsn, stop, err := startPostgres("max_wal_senders=1", "wal_level=logical", "synchronous_commit=on")
 	require.NoError(t, err)
 	t.Cleanup(stop)
 	return dsn
