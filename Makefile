@@ -110,7 +110,7 @@ test-helm: ## the chart for Kubernetes: every combination of four of its values,
 	cd deploy/helm/tools && go vet ./... && go run $(STATICCHECK) ./... && go test -count 1 -timeout 20m ./...
 
 STACK_KILLS ?= 11
-test-stack: ## deploy/compose.yaml with images built here, while STACK_KILLS (11: one of each kind) of its containers are killed, and parts cut off; as root, on Debian
+test-stack: ## deploy/compose.one.yaml and deploy/compose.yaml with images built here; of the second, STACK_KILLS (11: one of each kind) containers are killed, and parts cut off; as root, on Debian
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	STACK_KILLS=$(STACK_KILLS) deploy/stack/test/with-docker.sh deploy/stack/test/run.sh
 

@@ -29,12 +29,14 @@ import (
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
-// stack is the containers of deploy/compose.yaml, in a clone of the repository.
+// stack is the containers of deploy/compose.yaml or deploy/compose.one.yaml, in a clone of the repository.
 // deploy/stack/test/run.sh makes the clone and the images, and removes the containers.
 type stack struct {
 	clone  string
 	blocks []string // of commands in docs/deploy.md that were not run yet
-	admin  *http.Client
+
+	ofOneNode []string // blocks of the section oneNode
+	admin     *http.Client
 }
 
 // TestTheStackOutlivesItsParts runs the commands of docs/deploy.md. Under load it kills a container
@@ -45,6 +47,7 @@ type stack struct {
 // STACK_KILLS is the number of containers that are killed; by default one of each kind.
 func TestTheStackOutlivesItsParts(t *testing.T) {
 	s := startStack(t)
+	s.commands(t, "docker compose up -d")
 	s.awaitHealthy(t)
 	s.commands(t, "chattr")
 	s.requireReadersCannotWrite(t)
@@ -81,16 +84,23 @@ func TestTheStackOutlivesItsParts(t *testing.T) {
 	s.requireMonitored(t)
 }
 
-// startStack runs the first commands of docs/deploy.md. If the test fails, it prints the logs of all containers.
+// oneNode is the section of docs/deploy.md about compose.one.yaml.
+var oneNode = regexp.MustCompile(`(?s)\n## One node\n.*?\n## `)
+
+// startStack builds the image. The commands of docs/deploy.md are those of the page without the section oneNode. If the
+// test fails, it prints the logs of all containers. In the end it removes them.
 func startStack(t *testing.T) *stack {
 	clone := os.Getenv("STACK_CLONE")
 	require.NotEmpty(t, clone, "deploy/stack/test/run.sh runs this test")
 	page, err := os.ReadFile(filepath.Join(clone, "docs", "deploy.md"))
 	require.NoError(t, err)
 	s := &stack{clone: clone, admin: &http.Client{Timeout: 10 * time.Second}}
-	for _, match := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		s.blocks = append(s.blocks, match[1])
-	}
+	require.Len(t, oneNode.FindAll(page, -1), 1)
+	s.blocks, s.ofOneNode = commandsIn(oneNode.ReplaceAll(page, nil)), commandsIn(oneNode.Find(page))
+	t.Cleanup(func() {
+		out, err := s.try("docker", "compose", "down", "--volumes", "--timeout", "5")
+		require.NoError(t, err, out)
+	})
 	t.Cleanup(func() {
 		s.admin.CloseIdleConnections()
 		if t.Failed() {
@@ -101,8 +111,15 @@ func startStack(t *testing.T) *stack {
 		}
 	})
 	s.follow(t, clone, "docker build")
-	s.commands(t, "docker compose up -d")
 	return s
+}
+
+// commandsIn returns the blocks of commands in a page.
+func commandsIn(page []byte) (blocks []string) {
+	for _, match := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(page, -1) {
+		blocks = append(blocks, string(match[1]))
+	}
+	return blocks
 }
 
 // follow runs the block of commands of docs/deploy.md with this beginning, in a folder of the

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh: makes the images of the stack on this machine, without a registry, and tests compose.yaml with them.
+# run.sh: makes the images of the stack on this machine, without a registry, and tests compose.yaml and compose.one.yaml with them.
 # It needs root and Docker: with-docker.sh run.sh. It replaces Docker's image payfold. The folder STACK_CACHE
 # (/var/tmp/payfold-stack) keeps Debian.
 set -euo pipefail
