@@ -4,6 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/proof"
@@ -21,6 +26,8 @@ type verifyCommand struct {
 	checkpointFlags
 	Strict bool `name:"strict" help:"Treat a message as wrong if no given secret verifies its signature."`
 	JSON   bool `name:"json" help:"Findings as one JSON object a line, the verdict last."`
+
+	MetricsFile string `name:"metrics-file" placeholder:"FILE" help:"Where to write the metrics when all was compared, for node_exporter."`
 }
 
 // Check implements cli.Checked.
@@ -59,6 +66,11 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 			return err
 		}
 		findings.Verdict(verdict)
+		if c.MetricsFile != "" {
+			if err := prometheus.WriteToTextfile(c.MetricsFile, verifyMetrics(verdict, time.Now())); err != nil {
+				return fmt.Errorf("write the metrics: %w", err)
+			}
+		}
 		if !verdict.Holds() {
 			return cli.Status(cli.ExitNo)
 		}
@@ -86,4 +98,21 @@ func (c *verifyCommand) compareCheckpoint(ctx context.Context, log proof.Log, fi
 	}
 	findings.Checkpoint(checkpoint, err)
 	return err == nil, nil
+}
+
+// verifyMetrics returns the metrics of a verification that was complete.
+func verifyMetrics(verdict verify.Verdict, now time.Time) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	with := promauto.With(registry)
+	wrong := verdict.Faults + verdict.Differences + verdict.OutOfOrder + verdict.Definitions
+	for _, sum := range verdict.Sums {
+		wrong += int(sum.Wrong)
+	}
+	with.NewGauge(prometheus.GaugeOpts{
+		Name: "payfold_verify_wrong", Help: "Messages, rows, definitions and sums that the last complete verification found wrong.",
+	}).Set(float64(wrong))
+	with.NewGauge(prometheus.GaugeOpts{
+		Name: "payfold_verify_timestamp_seconds", Help: "When the tables were last compared with the log completely.",
+	}).Set(float64(now.Unix()))
+	return registry
 }

@@ -5,7 +5,9 @@ set -e
 case "$1" in
 remove | 0)
 	if [ -d /run/systemd/system ]; then
-		systemctl disable --now payfold-projector.service payfold-ingest.service
+		systemctl stop 'payfold-reconcile@*.timer'
+		systemctl disable --now payfold-backup.timer payfold-restore-drill.timer payfold-verify.timer \
+			payfold-console.service payfold-projector.service payfold-ingest.service
 	fi
 	;;
 esac

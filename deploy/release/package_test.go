@@ -15,24 +15,32 @@ import (
 var modes = map[string]fs.FileMode{
 	"usr/bin/ingest":    0o755,
 	"usr/bin/projector": 0o755,
-	"usr/lib/systemd/system/payfold-ingest.service":     0o644,
-	"usr/lib/systemd/system/payfold-projector.service":  0o644,
-	"usr/lib/systemd/system/payfold-reconcile@.service": 0o644,
-	"usr/lib/systemd/system/payfold-reconcile@.timer":   0o644,
-	"usr/lib/sysusers.d/payfold.conf":                   0o644,
-	"etc/payfold/ingest.env":                            0o600,
-	"etc/payfold/projector.env":                         0o600,
-	"etc/payfold/secrets.env":                           0o600,
-	"usr/share/man/man1/ingest.1":                       0o644,
-	"usr/share/man/man1/projector.1":                    0o644,
-	"usr/share/doc/payfold/copyright":                   0o644,
-	"usr/share/doc/payfold/THIRD-PARTY-LICENSES":        0o644,
-	"usr/share/doc/payfold/README.md":                   0o644,
-	"usr/share/doc/payfold/CHANGELOG.md":                0o644,
-	"usr/share/payfold/roles.sql":                       0o644,
-	"usr/share/payfold/alertmanager.yml":                0o644,
-	"usr/share/payfold/rules.yaml":                      0o644,
-	"usr/share/payfold/first-event.json":                0o644,
+	"usr/lib/systemd/system/payfold-ingest.service":        0o644,
+	"usr/lib/systemd/system/payfold-projector.service":     0o644,
+	"usr/lib/systemd/system/payfold-reconcile@.service":    0o644,
+	"usr/lib/systemd/system/payfold-reconcile@.timer":      0o644,
+	"usr/lib/systemd/system/payfold-backup.service":        0o644,
+	"usr/lib/systemd/system/payfold-backup.timer":          0o644,
+	"usr/lib/systemd/system/payfold-console.service":       0o644,
+	"usr/lib/systemd/system/payfold-restore-drill.service": 0o644,
+	"usr/lib/systemd/system/payfold-restore-drill.timer":   0o644,
+	"usr/lib/systemd/system/payfold-verify.service":        0o644,
+	"usr/lib/systemd/system/payfold-verify.timer":          0o644,
+	"usr/lib/sysusers.d/payfold.conf":                      0o644,
+	"etc/payfold/ingest.env":                               0o600,
+	"etc/payfold/projector.env":                            0o600,
+	"etc/payfold/console.env":                              0o600,
+	"etc/payfold/secrets.env":                              0o600,
+	"usr/share/man/man1/ingest.1":                          0o644,
+	"usr/share/man/man1/projector.1":                       0o644,
+	"usr/share/doc/payfold/copyright":                      0o644,
+	"usr/share/doc/payfold/THIRD-PARTY-LICENSES":           0o644,
+	"usr/share/doc/payfold/README.md":                      0o644,
+	"usr/share/doc/payfold/CHANGELOG.md":                   0o644,
+	"usr/share/payfold/roles.sql":                          0o644,
+	"usr/share/payfold/alertmanager.yml":                   0o644,
+	"usr/share/payfold/rules.yaml":                         0o644,
+	"usr/share/payfold/first-event.json":                   0o644,
 }
 
 func TestTheDebHasItsFilesWithTheirModesAndTheProgramsRun(t *testing.T) {
@@ -69,7 +77,7 @@ func TestTheDebNamesItsConfigurationAndWhatItNeeds(t *testing.T) {
 	require.Equal(t, "systemd\n", command(t, "dpkg-deb", "-f", deb, "Depends"))
 	conffiles, err := os.ReadFile(filepath.Join(control, "conffiles"))
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"/etc/payfold/ingest.env", "/etc/payfold/projector.env", "/etc/payfold/secrets.env"}, strings.Fields(string(conffiles)))
+	require.ElementsMatch(t, []string{"/etc/payfold/console.env", "/etc/payfold/ingest.env", "/etc/payfold/projector.env", "/etc/payfold/secrets.env"}, strings.Fields(string(conffiles)))
 	for _, script := range []string{"postinst", "prerm", "postrm"} {
 		command(t, "sh", "-n", filepath.Join(control, script))
 		info, err := os.Stat(filepath.Join(control, script))
@@ -102,7 +110,21 @@ func TestSystemdTakesTheUnitsOfThePackage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	command(t, "dpkg-deb", "-x", shared.file(t, ".deb"), dir)
-	out := command(t, "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", "--root="+dir, "payfold-ingest.service", "payfold-projector.service")
+	units, err := filepath.Glob(filepath.Join(dir, "usr/lib/systemd/system/payfold-*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, units)
+	// systemd looks for the programs that a unit starts.
+	for _, program := range []string{"bin/pg_dump", "bin/pg_restore", "bin/sh", "bin/install", "sbin/runuser"} {
+		path := filepath.Join(dir, "usr", program)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, nil, 0o755))
+	}
+	require.NoError(t, os.Symlink("usr/bin", filepath.Join(dir, "bin")))
+	args := []string{"verify", "--man=no", "--recursive-errors=no", "--root=" + dir}
+	for _, unit := range units {
+		args = append(args, strings.Replace(filepath.Base(unit), "@.", "@stripe.", 1))
+	}
+	out := command(t, "systemd-analyze", args...)
 	require.NotContains(t, out, "payfold-")
 }
 
@@ -110,7 +132,7 @@ func TestSystemdTakesTheUnitsOfThePackage(t *testing.T) {
 func TestTheExamplesOfTheEnvironmentNameWhatExists(t *testing.T) {
 	t.Parallel()
 	for name, titles := range map[string][]string{
-		"ingest": {"Both programs", "ingest"}, "projector": {"Both programs", "projector"}, "secrets": {"Signing secrets", "ingest"},
+		"ingest": {"Both programs", "ingest"}, "projector": {"Both programs", "projector"}, "console": {"Both programs", "projector", "The console"}, "secrets": {"Signing secrets", "ingest"},
 	} {
 		text, err := os.ReadFile("../packages/" + name + ".env")
 		require.NoError(t, err)
@@ -118,7 +140,10 @@ func TestTheExamplesOfTheEnvironmentNameWhatExists(t *testing.T) {
 		require.NoError(t, err)
 		names := regexp.MustCompile(`(?m)^#?([A-Z_]+)=`).FindAllStringSubmatch(string(text), -1)
 		require.NotEmpty(t, names)
-		documented := section(string(page), titles[0]) + section(string(page), titles[1])
+		documented := ""
+		for _, title := range titles {
+			documented += section(string(page), title)
+		}
 		for _, name := range names {
 			if !strings.HasPrefix(name[1], "AWS_") {
 				require.Contains(t, documented, "`"+name[1]+"`")

@@ -72,7 +72,11 @@ func TestVerifyComparesDefinitionsOfTablesLiveOrNot(t *testing.T) {
 	execute(t, w.database, `alter table portal.payment_facts drop constraint payment_facts_transaction_id_key`)
 	execute(t, w.database, `create function public.swallow() returns trigger language plpgsql as 'begin return null; end';
 		create trigger swallow before insert on portal.reversal for each row execute function public.swallow()`)
-	output := w.verify(t, 3)
+	metrics := filepath.Join(t.TempDir(), "verify.prom")
+	output := w.verify(t, 3, "--metrics-file", metrics)
+	text, err := os.ReadFile(metrics)
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)\npayfold_verify_timestamp_seconds [1-9].*\npayfold_verify_wrong 3\n`, string(text))
 	for _, line := range []string{
 		"view credit_balance: it is", "constraint payment_facts_transaction_id_key on payment_facts: it is missing",
 		"trigger swallow on reversal: unexpected; this build does not make it", "0 messages, 0 rows and 3 definitions are wrong",

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -50,6 +51,8 @@ func scrapes(t *testing.T) [][]sample {
 			r.await(r.projector, "payfold_invitations_attempts_total", 1)
 			r.drill()
 			r.reconcile()
+			r.program("projector", "verify", "--metrics-file", r.verifyFile())
+			r.backup()
 		}
 		all = append(all, r.scrape())
 	}
@@ -174,6 +177,21 @@ func (r *run) reconcile() {
 	r.program("projector", "reconcile", "stripe", "--stripe-api-key", "key", "--stripe-api-url", api.URL, "--metrics-file", r.reconcileFile())
 }
 
+// backup writes the metric of a backup, as its unit does.
+func (r *run) backup() {
+	unit, err := os.ReadFile("../../systemd/payfold-backup.service")
+	require.NoError(r.t, err)
+	command := regexp.MustCompile(`echo "[^"]*" >backup\.new && mv backup\.new backup\.prom`).Find(unit)
+	require.NotEmpty(r.t, command)
+	shell := exec.Command("sh", "-euc", strings.ReplaceAll(string(command), "%%", "%")) // systemd reads %% as %
+	shell.Dir = r.dir
+	require.NoError(r.t, shell.Run())
+}
+
+func (r *run) backupFile() string { return filepath.Join(r.dir, "backup.prom") }
+
+func (r *run) verifyFile() string { return filepath.Join(r.dir, "verify.prom") }
+
 func (r *run) reconcileFile() string { return filepath.Join(r.dir, "reconcile.prom") }
 
 func (r *run) drillFile() string { return filepath.Join(r.dir, "drill.prom") }
@@ -184,7 +202,7 @@ func (r *run) scrape() (samples []sample) {
 		samples = append(samples, r.metrics(at)...)
 		samples = append(samples, sample{labels.FromStrings("__name__", "up", "job", at.job, "instance", at.addr), 1})
 	}
-	for _, file := range []string{r.drillFile(), r.reconcileFile()} {
+	for _, file := range []string{r.drillFile(), r.reconcileFile(), r.verifyFile(), r.backupFile()} {
 		text, err := os.ReadFile(file)
 		require.NoError(r.t, err)
 		samples = append(samples, parse(r.t, text, target{"node", "a"})...)

@@ -26,7 +26,7 @@ status_says() {
 }
 
 unseen_by_others() {
-	for file in secrets.env ingest.env projector.env; do
+	for file in secrets.env ingest.env projector.env console.env; do
 		! sudo -u nobody cat "/etc/payfold/$file" 2>/dev/null || fail "everybody can read $file"
 	done
 	! sudo -u nobody ls /var/lib/payfold 2>/dev/null || fail 'everybody can read the log'
@@ -80,6 +80,31 @@ secret_is_unseen() {
 archived() { soon sh -c 'DATA_DIR=/var/lib/payfold ARCHIVE_URL=/srv/payfold-archive sudo -E -u payfold ingest archive | grep "holds all of the log"'; }
 credits() { test "$(sudo -u postgres psql -At -d payfold -c 'select balance from portal.credits')" = 200 || fail 'the credits are wrong'; }
 
+# nightly: each timer waits for its time, and each unit has written its metrics.
+nightly() {
+	for unit in verify restore-drill backup; do
+		systemctl is-active --quiet payfold-$unit.timer || fail "payfold-$unit.timer does not wait"
+	done
+	cd /var/lib/payfold-metrics
+	grep -qx 'payfold_verify_wrong 0' verify.prom || fail 'verify has no metrics'
+	grep -q '^payfold_restore_drill_success_timestamp_seconds ' restore-drill.prom || fail 'the drill has no metrics'
+	grep -qE '^payfold_backup_success_timestamp_seconds [0-9]+$' backup.prom || fail 'the backup has no metrics'
+	sudo -u nobody cat ./*.prom >/dev/null || fail 'node_exporter cannot read the metrics'
+	cd /
+	sudo -u postgres sh -c 'pg_restore --list /var/backups/payfold-database/payfold-*.dump' | grep -q 'TABLE DATA wallet ' || fail 'the backup has no spends'
+	! sudo -u nobody ls /var/backups/payfold-database 2>/dev/null || fail 'everybody can read the backup'
+}
+console_answers() {
+	local answer
+	answer=$(
+		exec 3<>/dev/tcp/127.0.0.1/8083
+		printf 'GET /events HTTP/1.0\r\nHost: 127.0.0.1:8083\r\nAccept: application/json\r\nAuthorization: Bearer %s\r\n\r\n' \
+			"$(sed -n 's/^CONSOLE_TOKEN=//p' /etc/payfold/console.env)" >&3
+		cat <&3
+	) 2>/dev/null && [[ $answer == *evt_first_1* ]]
+}
+console() { soon console_answers; }
+
 slow_postgres() {
 	mkdir /etc/systemd/system/postgresql@.service.d
 	printf '[Service]\nExecStartPre=/bin/sleep 10\n' >/etc/systemd/system/postgresql@.service.d/slow.conf
@@ -88,7 +113,7 @@ slow_postgres() {
 
 removed() {
 	apt-get remove -y payfold
-	! systemctl is-active --quiet payfold-ingest || fail 'ingest runs after the removal'
+	for unit in ingest console verify.timer; do ! systemctl is-active --quiet payfold-$unit || fail "$unit runs after the removal"; done
 	test -e /etc/payfold/ingest.env || fail 'a removal removes the configuration'
 	apt-get purge -y payfold
 	test ! -e /etc/payfold || fail 'a purge keeps configuration'

@@ -130,7 +130,10 @@ boot
 	echo 'systemctl stop payfold-ingest payfold-projector; rm -r /var/lib/payfold/log'
 	sed -n 's/.*the third line is `\(.*\)`\. .*/\1/p' docs/install.md
 	echo 'systemctl start payfold-ingest payfold-projector; credits; payfold projector verify'
-	echo 'slow_postgres'
+	block 'payfold-restore-drill.timer'
+	echo 'nightly'
+	block 'payfold-console'
+	echo 'console; slow_postgres'
 } >"$work/install"
 follow "$work/install"
 
@@ -142,7 +145,7 @@ boot
 	block 'payfold() {'
 	echo 'active; credits; payfold projector verify'
 	block 'ingest send --url'
-	echo 'removed'
+	echo 'console; removed'
 } >"$work/reboot"
 follow "$work/reboot"
 echo 'docs/install.md holds'

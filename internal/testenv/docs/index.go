@@ -50,6 +50,9 @@ var (
 	envPrefix = regexp.MustCompile(`envprefix:"([A-Z0-9_]+)"`)
 	makeAsked = regexp.MustCompile(`(?:^|[;&|] *|=\S+ )make ([a-z-]+)`)
 	metric    = regexp.MustCompile(`(?:Name:\s+|NewDesc\(|const \w+ = )"(payfold_[a-z_]+)"`)
+	// what the unit of a timer writes for node_exporter
+	unitMetric = regexp.MustCompile(`echo "(payfold_[a-z_]+) `)
+
 	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
 	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
 	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
@@ -101,6 +104,9 @@ func (r *Repository) makeIndex() *index {
 			}
 		case strings.HasPrefix(file, "deploy/"):
 			add(x.deployWords, word.FindAllString(text, -1)...)
+			for _, match := range unitMetric.FindAllStringSubmatch(text, -1) {
+				x.metrics[match[1]] = true
+			}
 		}
 	}
 	return x

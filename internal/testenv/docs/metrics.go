@@ -156,6 +156,8 @@ var gauges = map[string]string{
 	"payfold_reconcile_compared":                                  "`max by (provider)`",
 	"payfold_reconcile_differences":                               "`max by (provider)`",
 	"payfold_reconcile_on_its_way":                                "`max by (provider)`",
+	"payfold_verify_timestamp_seconds":                            "`max`",
+	"payfold_verify_wrong":                                        "`max`",
 	"payfold_reconcile_timestamp_seconds":                         "`max by (provider)`",
 	"payfold_restore_drill_duration_seconds":                      "`max`",
 	"payfold_restore_drill_messages":                              "`max`",
