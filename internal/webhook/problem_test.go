@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -117,6 +118,38 @@ func TestInvalidHTTPIsRefused(t *testing.T) {
 		})
 	}
 	require.Empty(t, w.log.deliveries())
+}
+
+// The reference says: HTTP/1.0 or 1.1, and a header of at most 20 KB.
+func TestADeliveryMayBeOfHTTP10AndItsHeaderHave20KB(t *testing.T) {
+	t.Parallel()
+	const limit = 20 << 10
+	for name, row := range map[string]struct {
+		protocol string
+		header   int // bytes of the whole request line and header
+		status   int
+	}{
+		"HTTP/1.0":                 {"HTTP/1.0", 0, http.StatusOK},
+		"a header below 20 KB":     {"HTTP/1.1", limit - 100, http.StatusOK},
+		"a header above 20 KB":     {"HTTP/1.1", limit + 100, http.StatusRequestHeaderFieldsTooLarge},
+		"HTTP/1.0, a header above": {"HTTP/1.0", limit + 100, http.StatusRequestHeaderFieldsTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			c := w.dial()
+			c.t = t
+			head := fmt.Sprintf("POST %s %s\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: %s\r\nContent-Length: %d\r\nX: ",
+				specification.Path, row.protocol, sign(current, event), len(event))
+			c.say("%s%s\r\n\r\n%s", head, strings.Repeat("x", max(0, row.header-len(head)-4)), event)
+			require.Equal(t, row.status, c.answer().status)
+			if row.status == http.StatusOK {
+				require.Len(t, w.log.deliveries(), 1)
+			} else {
+				require.Empty(t, w.log.deliveries())
+			}
+		})
+	}
 }
 
 func TestARefusedSenderGetsItsAnswerHoweverMuchItSends(t *testing.T) {
