@@ -32,9 +32,9 @@ func TestTheStackOfOneNode(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	s.awaitBalance(t, deliver("evt_1", "pay_1"), "u_2", "10")
+	s.awaitBalance(t, deliver("evt_2", "pay_2"), "u_2", "10")
 	s.kill(t, "ingest")
-	s.awaitBalance(t, deliver("evt_2", "pay_2"), "u_2", "20")
+	s.awaitBalance(t, deliver("evt_3", "pay_3"), "u_2", "20")
 	s.awaitHealthy(t)
 
 	require.Contains(t, s.console(t), "evt_first_1")
