@@ -54,12 +54,12 @@ func (a *csvAnswer) write(rows [][]string) error {
 // writeRows writes rows of CSV.
 type writeRows func([][]string) error
 
-// routeWithCSV serves a page of the tables at a path, and its rows as CSV with ?format=csv.
+// routeWithCSV serves a page at a path, and its rows as CSV with ?format=csv.
 func (c *Console) routeWithCSV(
-	mux *http.ServeMux, path string, page func(*http.Request, query, *store.Store) (view, error),
+	mux *http.ServeMux, path string, read func(*http.Request, query) (view, error),
 	header []string, rows func(context.Context, query, *store.Store, writeRows) error,
 ) {
-	shown := c.page(c.ofTables(page))
+	shown := c.page(read)
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("format") != "csv" {
 			shown(w, r)

@@ -42,6 +42,10 @@ func (c *Console) events(r *http.Request, asked query, tables *store.Store) (vie
 
 // filter reads the filter of a list of events.
 func (q query) filter() (f browse.Filter, err error) {
+	err = q.only("schema", "limit", "before", "format", "type", "outcome", "reason", "kind", "user", "payment", "subscription", "from", "to")
+	if err != nil {
+		return f, err
+	}
 	f = browse.Filter{
 		Type: q.Get("type"), Outcome: q.Get("outcome"), Reason: q.Get("reason"), Kind: q.Get("kind"),
 		User: q.Get("user"), Payment: q.Get("payment"), Subscription: q.Get("subscription"),

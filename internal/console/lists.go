@@ -2,14 +2,11 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/report/browse"
-	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -36,9 +33,6 @@ var statuses = []string{
 	events.PastDue, events.Unpaid, events.Incomplete, events.ScheduledCancel, events.Paused, events.Trialing, events.Active,
 	events.Canceled, events.Expired,
 }
-
-// choices are the values of the parameters that have no others.
-var choices = map[string][]string{"status": statuses, "kind": kinds, "refunded": {"yes", "no"}, "format": {"csv"}}
 
 var payments = rowList[browse.PaymentItem]{
 	rows: browse.Payments, template: "payments.html", title: "Payments",
@@ -76,7 +70,7 @@ var customers = rowList[browse.CustomerItem]{
 
 // list serves a list as a page and as CSV.
 func list[R any](c *Console, mux *http.ServeMux, path string, l rowList[R]) {
-	c.routeWithCSV(mux, path, l.page, l.header, func(ctx context.Context, asked query, tables *store.Store, write writeRows) error {
+	c.routeWithCSV(mux, path, c.ofTables(l.page), l.header, func(ctx context.Context, asked query, tables *store.Store, write writeRows) error {
 		f, err := l.filter(asked)
 		if err != nil {
 			return err
@@ -108,15 +102,10 @@ func (l rowList[R]) page(r *http.Request, asked query, tables *store.Store) (vie
 	return view{l.template, l.title, found.Moment, rowsPage[R]{found, typed, f.After, statuses, kinds}, nil}, err
 }
 
-// filter reads the filter of the list. Any other parameter is an error: it would show more than was asked for.
+// filter reads the filter of the list.
 func (l rowList[R]) filter(q query) (f browse.RowFilter, err error) {
-	for name := range q.Values {
-		if !slices.Contains(l.filters, name) && !slices.Contains([]string{"schema", "limit", "after", "format"}, name) {
-			return f, fmt.Errorf("%w: this list has no parameter %s", errBadValue, page.Name(name))
-		}
-		if of, limited := choices[name]; limited && q.Get(name) != "" && !slices.Contains(of, q.Get(name)) {
-			return f, fmt.Errorf("%w: %s is one of %s", errBadValue, name, strings.Join(of, ", "))
-		}
+	if err := q.only(append([]string{"schema", "limit", "after", "format"}, l.filters...)...); err != nil {
+		return f, err
 	}
 	f = browse.RowFilter{
 		Status: q.Get("status"), Product: q.Get("product"), Kind: q.Get("kind"), Provider: q.Get("provider"),

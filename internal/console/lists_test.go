@@ -48,6 +48,96 @@ func TestAListInCSVHasEveryRowOfThePage(t *testing.T) {
 	require.Zero(t, sum)
 }
 
+func TestTheEventsOfAFilterInCSVAreThoseOfItsPages(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t)
+	for _, filter := range []string{"", "outcome=rejected", "type=checkout.*&kind=one_time", "user=nobody"} {
+		var shown struct {
+			Items []struct {
+				ID  string `json:"event_id"`
+				Why string `json:"why"`
+			} `json:"items"`
+			Next *int64 `json:"next_before"`
+		}
+		_, body := get(t, server, "/events?limit=1000&"+filter, "Accept", "application/json")
+		require.NoError(t, json.Unmarshal([]byte(body), &shown))
+		require.Nil(t, shown.Next)
+		rows := csvOf(t, server, "/events?format=csv&limit=1&"+filter, "events")
+		require.Len(t, rows, len(shown.Items)+1, "with the header")
+		for i, e := range shown.Items {
+			require.Equal(t, []string{e.ID, e.Why}, []string{rows[i+1][0], rows[i+1][12]})
+		}
+	}
+	_, html := get(t, server, "/events?outcome=rejected&before=5")
+	require.Contains(t, html, `href="/events?format=csv&amp;outcome=rejected"`)
+}
+
+func TestThePurchasesThatGrantedNothingAreInCSVWithTheirRepair(t *testing.T) {
+	t.Parallel()
+	server, w := serve(t)
+	for _, sql := range []string{
+		"update portal.processed_event set outcome = 'rejected', reason = 'missing_user' where provider_payment_id is not null",
+		"update portal.payment_facts set known = false, user_id = null, product_key = 'prod_1' where paid",
+	} {
+		_, err := w.DB.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	var shown struct {
+		Ungranted []struct {
+			Count     int `json:"count"`
+			Purchases []struct {
+				ID     string `json:"provider_payment_id"`
+				Repair string `json:"repair"`
+			} `json:"purchases"`
+		} `json:"ungranted"`
+	}
+	_, body := get(t, server, "/rejected", "Accept", "application/json")
+	require.NoError(t, json.Unmarshal([]byte(body), &shown))
+	require.NotEmpty(t, shown.Ungranted)
+	repairs := map[string]string{}
+	for _, row := range csvOf(t, server, "/rejected?format=csv", "rejected")[1:] {
+		repairs[row[0]] = row[7]
+	}
+	count, onPage := 0, 0
+	for _, group := range shown.Ungranted {
+		count, onPage = count+group.Count, onPage+len(group.Purchases)
+		for _, one := range group.Purchases {
+			require.Contains(t, repairs, one.ID)
+			require.Equal(t, one.Repair, repairs[one.ID])
+		}
+	}
+	require.Greater(t, count, onPage)
+	require.Len(t, repairs, count, "also those that the page leaves out")
+}
+
+func TestTheInvitationsInCSVAreMasked(t *testing.T) {
+	t.Parallel()
+	server, w := serve(t)
+	_, err := w.DB.Exec(t.Context(), `insert into payfold.invitation
+		(user_id, repository, provider_payment_id, github_username, status, reason, activated_at, due_at, changed_at)
+		select 'u' || i, 'acme/tool', 'p' || i, 'somebody', case when i = 1 then 'failed' else 'pending' end, 'GitHub does not know somebody',
+		now(), now(), now() from generate_series(1, 3) i`)
+	require.NoError(t, err)
+	require.Len(t, csvOf(t, server, "/invitations?format=csv", "invitations"), 4, "with the header")
+	rows := csvOf(t, server, "/invitations?format=csv&status=failed", "invitations")
+	require.Len(t, rows, 2)
+	require.Equal(t, []string{"u1", "acme/tool", "p1", "s•••", "failed"}, rows[1][:5])
+	require.NotContains(t, strings.Join(rows[1], " "), "somebody")
+	_, html := get(t, server, "/invitations?status=failed")
+	require.Contains(t, html, `href="/invitations?format=csv&amp;status=failed"`)
+}
+
+// csvOf returns the rows of a download.
+func csvOf(t *testing.T, server, path, name string) [][]string {
+	t.Helper()
+	answer, body := get(t, server, path)
+	require.Equal(t, http.StatusOK, answer.StatusCode, body)
+	require.Equal(t, `attachment; filename="`+name+`.csv"`, answer.Header.Get("Content-Disposition"))
+	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+	require.NoError(t, err)
+	return rows
+}
+
 func TestACellOfCSVIsNoFormula(t *testing.T) {
 	t.Parallel()
 	server, w := serve(t)
@@ -75,6 +165,8 @@ func TestAListRefusesWhatItCannotFilter(t *testing.T) {
 	for _, path := range []string{
 		"/payments?status=past_due", "/payments?refunded=perhaps", "/payments?after=x", "/payments?format=csv&after=x", "/payments?format=xml",
 		"/subscriptions?status=late", "/subscriptions?ends_before=soon", "/customers?provider=x", "/customers?nothing=1",
+		"/events?nothing=1", "/events?format=xml", "/events?format=csv&from=yesterday", "/rejected?format=xml", "/rejected?limit=1",
+		"/invitations?format=xml",
 	} {
 		answer, text := get(t, server, path)
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, path)

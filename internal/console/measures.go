@@ -38,6 +38,11 @@ type moneyChart struct {
 	Drawing figure
 }
 
+// Empty reports whether no amount is known.
+func (m moneyChart) Empty() bool {
+	return m.Currency == "unknown" && m.Total.Gross.Float() == 0 && m.Total.Refunded.Float() == 0
+}
+
 // monthly is the recurring revenue of one currency.
 type monthly struct {
 	browse.CurrencyRecurring
@@ -48,7 +53,7 @@ const defaultStep = browse.Day
 
 func (c *Console) measures(r *http.Request, asked query, tables *store.Store) (view, error) {
 	if asked.Get("format") != "" {
-		return view{}, fmt.Errorf("%w: format is csv, or absent", errBadValue)
+		return view{}, errFormat
 	}
 	answer, err := c.measure(r.Context(), asked, tables)
 	if err != nil {

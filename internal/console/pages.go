@@ -30,7 +30,10 @@ func (c *Console) subscription(r *http.Request, asked query, tables *store.Store
 	return view{"subscription.html", "Subscription " + page.Clean(id), found.Moment, found, nil}, err
 }
 
-func (c *Console) rejected(r *http.Request, _ query, tables *store.Store) (view, error) {
+func (c *Console) rejected(r *http.Request, asked query, tables *store.Store) (view, error) {
+	if err := asked.only("schema", "format"); err != nil {
+		return view{}, err
+	}
 	out, err := browse.Rejected(r.Context(), tables)
 	c.hidePersonalData(out.Quarantined.Newest)
 	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
@@ -60,6 +63,9 @@ func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
 	limit, err := asked.limit()
 	if err != nil {
 		return view{}, err
+	}
+	if asked.Get("format") != "" {
+		return view{}, errFormat
 	}
 	after := invitations.Key{UserID: asked.Get("user"), Repository: asked.Get("repository"), PaymentID: asked.Get("payment")}
 	list, err := browse.Invitations(r.Context(), c.Tables, after, asked.Get("status"), limit)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/report/explain"
@@ -24,7 +26,26 @@ func (c *Console) queryOf(r *http.Request) query {
 	return query{values, values.Get("schema"), c.clock.zone}
 }
 
+// choices are the values of the parameters that have no others.
+var choices = map[string][]string{"status": statuses, "kind": kinds, "refunded": {"yes", "no"}, "format": {"csv"}}
+
+// only refuses any other parameter, because a list without its filter would show more than was asked for. It also
+// refuses a value that a parameter cannot have.
+func (q query) only(names ...string) error {
+	for name := range q.Values {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("%w: this list has no parameter %s", errBadValue, page.Name(name))
+		}
+		if of, limited := choices[name]; limited && q.Get(name) != "" && !slices.Contains(of, q.Get(name)) {
+			return fmt.Errorf("%w: %s is one of %s", errBadValue, name, strings.Join(of, ", "))
+		}
+	}
+	return nil
+}
+
 var errBadValue = errors.New("the address has a value that cannot be read")
+
+var errFormat = fmt.Errorf("%w: format is csv, or absent", errBadValue)
 
 // Lists show defaultLimit of their newest items, or as many as ?limit= says, up to maxLimit.
 const (

@@ -51,6 +51,17 @@ func Events(ctx context.Context, db *store.Store, f Filter, limit int) (EventLis
 	})
 }
 
+// EachEvent calls do with all events of the filter, the newest first, some at a time; see Rows.Each.
+func EachEvent(ctx context.Context, db *store.Store, f Filter, do func([]explain.WithWhy) error) error {
+	return eachPage(ctx, db, func(ctx context.Context, tx pgx.Tx) ([]explain.WithWhy, bool, error) {
+		page, err := readEvents(ctx, tx, Moment{}, f, batchRows)
+		if page.Next != nil {
+			f.Before = *page.Next
+		}
+		return page.Items, page.Next == nil, err
+	}, do)
+}
+
 func readEvents(ctx context.Context, tx pgx.Tx, now Moment, f Filter, limit int) (out EventList, err error) {
 	list, err := newListing(ctx, tx, f)
 	if err != nil {

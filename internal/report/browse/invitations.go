@@ -29,20 +29,41 @@ type Invitation struct {
 // all. A status limits the list to the invitations that have it.
 func Invitations(ctx context.Context, db *store.Store, after invitations.Key, status string, limit int) (InvitationList, error) {
 	after = invitations.Key{UserID: explain.Storable(after.UserID), Repository: explain.Storable(after.Repository), PaymentID: explain.Storable(after.PaymentID)}
-	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (InvitationList, error) {
-		out := InvitationList{Moment: now, Items: []Invitation{}}
-		found, err := invitations.Page(ctx, tx, after, explain.Storable(status), limit+1)
-		if err != nil {
+	return view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out InvitationList, err error) {
+		out.Moment = now
+		if out.Items, out.Next, err = readInvitations(ctx, tx, after, status, limit); err != nil {
 			return out, err
-		}
-		for _, one := range found[:min(len(found), limit)] {
-			out.Items = append(out.Items, Invitation{one, one.Why()})
-		}
-		if len(found) > limit {
-			key := found[limit-1].Key()
-			out.Next = &key
 		}
 		out.Pauses, err = invitations.Pauses(ctx, tx, now.At)
 		return out, err
 	})
+}
+
+// EachInvitation calls do with all invitations of a status, in their order, some at a time; see Rows.Each.
+func EachInvitation(ctx context.Context, db *store.Store, status string, do func([]Invitation) error) error {
+	var after invitations.Key
+	return eachPage(ctx, db, func(ctx context.Context, tx pgx.Tx) ([]Invitation, bool, error) {
+		items, next, err := readInvitations(ctx, tx, after, status, batchRows)
+		if next != nil {
+			after = *next
+		}
+		return items, next == nil, err
+	}, do)
+}
+
+func readInvitations(
+	ctx context.Context, tx pgx.Tx, after invitations.Key, status string, limit int,
+) (items []Invitation, next *invitations.Key, err error) {
+	found, err := invitations.Page(ctx, tx, after, explain.Storable(status), limit+1)
+	if err != nil {
+		return nil, nil, err
+	}
+	items = []Invitation{}
+	for _, one := range found[:min(len(found), limit)] {
+		items = append(items, Invitation{one, one.Why()})
+	}
+	if len(found) > limit {
+		next = new(found[limit-1].Key())
+	}
+	return items, next, nil
 }

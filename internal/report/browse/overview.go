@@ -58,7 +58,7 @@ func (a *OverviewAnswer) readMoney(ctx context.Context, tx pgx.Tx, now Moment, t
 	if a.Today, err = readToday(ctx, tx, today, window); err != nil {
 		return err
 	}
-	if a.Ungranted, err = readUngranted(ctx, tx, namedWindow); err != nil {
+	if a.Ungranted, err = readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases); err != nil {
 		return err
 	}
 	if a.Disputes, err = readDisputes(ctx, tx, now.At, window); err != nil {

@@ -47,13 +47,21 @@ func Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
 		if out.Groups, out.Complete, err = rejectedGroups(ctx, tx, namedWindow); err != nil {
 			return out, fmt.Errorf("group the rejected events: %w", err)
 		}
-		if out.Ungranted, err = readUngranted(ctx, tx, namedWindow); err != nil {
+		if out.Ungranted, err = readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases); err != nil {
 			return out, err
 		}
 		state, err := status.ReadDatabase(ctx, tx, db.Schema())
 		out.Quarantined, out.Waiting = state.Quarantined, state.Waiting
 		return out, err
 	})
+}
+
+// EachUngranted calls do with the groups of RejectedAnswer.Ungranted, each with all its purchases.
+func EachUngranted(ctx context.Context, db *store.Store, do func([]Ungranted) error) error {
+	return eachPage(ctx, db, func(ctx context.Context, tx pgx.Tx) ([]Ungranted, bool, error) {
+		groups, err := readUngranted(ctx, tx, namedWindow, namedWindow, namedWindow)
+		return groups, true, err
+	}, do)
 }
 
 //go:embed newest_rejected.sql

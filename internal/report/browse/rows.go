@@ -102,21 +102,32 @@ func (r *Rows[R]) Page(ctx context.Context, db *store.Store, f RowFilter, limit 
 // Each calls do with all rows of the filter, in order, some at a time. All are of one moment. If a promotion replaces
 // the tables meanwhile, the error is store.ErrReplaced, and do has rows of the tables before.
 func (r *Rows[R]) Each(ctx context.Context, db *store.Store, f RowFilter, do func([]R) error) error {
+	return eachPage(ctx, db, func(ctx context.Context, tx pgx.Tx) ([]R, bool, error) {
+		page, err := r.read(ctx, tx, f, batchRows)
+		f.After = page.Next
+		return page.Items, page.Next == "", err
+	}, do)
+}
+
+// eachPage calls do with each page that next returns, up to the last one. All are of one moment. If a promotion replaces
+// the tables meanwhile, the error is store.ErrReplaced, and do has rows of the tables before.
+func eachPage[R any](
+	ctx context.Context, db *store.Store, next func(context.Context, pgx.Tx) (items []R, last bool, err error), do func([]R) error,
+) error {
 	begun := false
 	_, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, _ Moment) (none struct{}, err error) {
 		if begun { // do cannot take back what it has
 			return none, store.ErrReplaced
 		}
-		for at := f; ; {
-			page, err := r.read(ctx, tx, at, batchRows)
+		for {
+			items, last, err := next(ctx, tx)
 			if err != nil {
 				return none, err
 			}
 			begun = true
-			if err := do(page.Items); err != nil || page.Next == "" {
+			if err := do(items); err != nil || last {
 				return none, err
 			}
-			at.After = page.Next
 		}
 	})
 	return err

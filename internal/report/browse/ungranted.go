@@ -32,18 +32,19 @@ type Purchase struct {
 }
 
 const (
-	maxPurchases = 5  // that are shown of a group
-	maxUngranted = 50 // groups
+	maxPurchases = 5  // that a page shows of a group
+	maxUngranted = 50 // groups of a page
 )
 
 //go:embed rejected_money.sql
 var rejectedMoneySQL string
 
-// readUngranted groups the purchases of the newest rejected events, at most limit; the most money first.
-func readUngranted(ctx context.Context, tx pgx.Tx, limit int64) (out []Ungranted, err error) {
+// readUngranted groups the purchases of the newest rejected events, at most limit; the most money first. There
+// are at most maxGroups, each with at most maxOfEach of its purchases.
+func readUngranted(ctx context.Context, tx pgx.Tx, limit int64, maxGroups, maxOfEach int) (out []Ungranted, err error) {
 	out = []Ungranted{}
 	keys := [][]string{}
-	rows, _ := tx.Query(ctx, rejectedMoneySQL, limit, maxPurchases, maxUngranted) // ForEachRow returns its error
+	rows, _ := tx.Query(ctx, rejectedMoneySQL, limit, maxOfEach, maxGroups) // ForEachRow returns its error
 	var one Ungranted
 	var digits string
 	var shown []string
