@@ -142,7 +142,13 @@ func periodLabel(from time.Time, by browse.Step) string {
 	return from.Format("01-02")
 }
 
-func countLabel(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
+// countLabel labels a whole number.
+func countLabel(value float64) string {
+	if math.Abs(value) > math.MaxInt64/2 {
+		return strconv.FormatFloat(value, 'g', 3, 64)
+	}
+	return page.Grouped(int64(math.Round(value)))
+}
 
 // moneyLabel labels an axis whose title names the currency.
 func moneyLabel(currency string) func(float64) string {

@@ -38,6 +38,11 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"counted":     page.Count[int64],
 	"clause":      page.Clause[int64],
 
+	"foldGrants":   foldGrants,
+	"foldPayments": foldPayments,
+	"nonzero":      func(digits string) string { return strings.TrimPrefix(digits, "0") },
+	"grouped":      page.Grouped,
+
 	"percent":  percent,
 	"sum":      sumOf,
 	"preset":   func(s browse.Step) string { return presets[s] },

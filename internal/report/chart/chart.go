@@ -36,6 +36,7 @@ const (
 	bottom       = 176.0
 	right        = width - 8
 	letter       = 6.2 // the width of a letter, roughly
+	digit        = 7.0 // the width of a digit, at most
 	letterHeight = 4.0 // from the middle of a line of text to its base
 	maxTicks     = 5
 	maxLabels    = 4
@@ -101,7 +102,7 @@ func (c Chart) layout() layout {
 	y := func(value float64) float64 { return bottom - (value-low)/(high-low)*(bottom-top) }
 	for _, value := range ticks {
 		text := c.Label(value)
-		out.Left = max(out.Left, letter*float64(utf8.RuneCountInString(text))+6)
+		out.Left = max(out.Left, digit*float64(utf8.RuneCountInString(text))+6)
 		out.Ticks = append(out.Ticks, mark{Y: y(value), Value: value, Text: text})
 	}
 	out.Left, out.Zero = min(out.Left, width/2), y(0)

@@ -32,6 +32,9 @@ func unknownMoney(amount, currency string) string {
 	return withPoint(amount, 0) + " minor units (unknown currency " + Name(currency) + ")"
 }
 
+// Grouped formats a whole number with separators of thousands: "1,250,000".
+func Grouped(n int64) string { return withPoint(strconv.FormatInt(n, 10), 0) }
+
 // withPoint puts the decimal point and the separators of thousands into a whole number.
 func withPoint(amount string, digits int) string {
 	sign, whole := "", amount
