@@ -21,6 +21,7 @@ type overviewPage struct {
 	Standing    browse.Standing      `json:"standing"`
 	Revenue     browse.RevenueAnswer `json:"revenue"`
 	Charts      []moneyChart         `json:"-"`
+	Deliveries  *deliveries          `json:"-"` // nil: not known
 	Providers   []firstStep          `json:"-"` // of an installation without events
 }
 
@@ -52,6 +53,7 @@ func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view,
 	}
 	c.hidePersonalData(out.Database.Quarantined.Newest)
 	out.Charts = moneyCharts(out.Revenue.Currencies, browse.Day)
+	out.Deliveries = deliveriesOf(out.Ingest, c.clock.zone)
 	out.Concerns = concerns(&out)
 	if len(out.Newest) == 0 {
 		out.Providers = c.firstSteps()
