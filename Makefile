@@ -3,6 +3,9 @@
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# The version of go.mod also where a machine is told to keep to its own, as Debian's Go is.
+export GOTOOLCHAIN := go$(shell sed -n 's/^go //p' go.mod)
+
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 

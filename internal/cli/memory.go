@@ -8,5 +8,5 @@ const memoryShare = 0.9
 // LimitMemory keeps Go's memory below the limit of the container or the systemd unit, unless GOMEMLIMIT is set.
 // Otherwise garbage could exceed that limit, even if there is room for what is in use.
 func LimitMemory() {
-	_, _ = memlimit.SetGoMemLimit(memoryShare) // an error means that there are no control groups
+	_, _ = memlimit.Set(memlimit.WithRatio(memoryShare)) // an error means that there are no control groups
 }

@@ -3,10 +3,9 @@ package providers
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json/jsontext"
 	"math/bits"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // decoder reads JSON from front to back, once. next or element moves to a value; then open,

@@ -3,10 +3,10 @@ package providers
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/json/jsontext"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 )
 

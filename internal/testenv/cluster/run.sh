@@ -3,7 +3,7 @@
 # in their own namespaces. The clock of these programs is TEST_CLOCK_OFFSET seconds ahead of the machine's.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
-before=v2.15.1 # a rolling upgrade goes from this version of nats-server to the one of go.mod
+before=v2.15.2 # a rolling upgrade goes from this version of nats-server to the one of go.mod
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
