@@ -9,7 +9,7 @@ export GOTOOLCHAIN := go$(shell sed -n 's/^go //p' go.mod)
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules test-monitoring test-console test-portal test-signatures test-export test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules test-newest-nats test-monitoring test-console test-portal test-signatures test-export test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -58,6 +58,9 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 SCHEDULES ?= 100000
 test-schedules: ## archivers and trimmers of one log in SCHEDULES (100000) random orders of their steps, with kills and power cuts
 	SCHEDULES=$(SCHEDULES) go test -v -count 1 -timeout 0 ./internal/archive/schedules
+
+test-newest-nats: ## says whether the log's tests pass with the newest release of nats-server
+	internal/eventlog/newest-nats.sh
 
 PROMTOOL := go run github.com/prometheus/prometheus/cmd/promtool
 test-monitoring: ## the alert rules with promtool, and all expressions of rules and dashboard on metrics of a real run
