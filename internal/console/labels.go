@@ -8,6 +8,7 @@ import (
 var (
 	tableParts = regexp.MustCompile(`(?s)<table[^>]*>.*?</table>`)
 	headings   = regexp.MustCompile(`(?s)<th scope="col"[^>]*>(.*?)</th>`)
+	terms      = regexp.MustCompile(`{{template "term" "(.*?)"}}`)
 	bodyRows   = regexp.MustCompile(`(?s)<tr>.*?</tr>`)
 	cells      = regexp.MustCompile(`<td[ >]`)
 )
@@ -22,7 +23,7 @@ func labelled(source string) string {
 		}
 		var names []string
 		for _, heading := range headings.FindAllStringSubmatch(head, -1) {
-			names = append(names, heading[1])
+			names = append(names, terms.ReplaceAllString(heading[1], "$1"))
 		}
 		body = bodyRows.ReplaceAllStringFunc(body, func(row string) string {
 			column := -1

@@ -42,6 +42,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"foldPayments": foldPayments,
 	"nonzero":      func(digits string) string { return strings.TrimPrefix(digits, "0") },
 	"grouped":      page.Grouped,
+	"meaning":      meaning,
 
 	"percent":  percent,
 	"sum":      sumOf,
