@@ -51,13 +51,13 @@ func TestTheExampleOfAdoptingIntroducesASubscriber(t *testing.T) {
 	require.EqualValues(t, 0, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
 
 	balance := mustQuery[string](t, w.database, "select provider_payment_id from portal.payment where user_id = 'u_77' and kind = 'one_time'")
-	require.Contains(t, w.shell(t, "BALANCE="+balance+"\n"+blocks[1]), "takes back 100 credits, and no money. It took back 100 credits.")
+	require.Contains(t, w.shell(t, "BALANCE="+balance+"\n"+blocks[2]), "takes back 100 credits, and no money. It took back 100 credits.")
 	w.awaitProjected(t)
 	require.EqualValues(t, 250, mustQuery[int64](t, w.database, "select balance from portal.credits where user_id = 'u_77'"), "the refund of a payment from before the adoption")
 	require.EqualValues(t, 0, mustQuery[int64](t, w.database, "select count(*) from portal.processed_event where outcome = 'rejected'"))
 	require.Equal(t, "creem", mustQuery[string](t, w.database, "select provider from portal.subscription_state where subscription_id = 'sub_77'"))
 
-	explained := w.shell(t, blocks[2])
+	explained := w.shell(t, blocks[3])
 	require.Contains(t, explained, "sub_77")
 	require.Contains(t, explained, balance)
 }
