@@ -2,7 +2,7 @@
 // on Helm and Kubernetes.
 module github.com/payfold/payfold/deploy/helm/tools
 
-go 1.26.7
+go 1.27.0
 
 require (
 	github.com/kedacore/keda/v2 v2.21.0
@@ -61,7 +61,7 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/term v0.47.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
