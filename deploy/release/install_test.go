@@ -59,7 +59,7 @@ func TestAPackageIsInstalledUpgradedAndRemoved(t *testing.T) {
 			require.NotContains(t, content(t, root, "systemctl.calls"), "disable", "an upgrade stops nothing")
 
 			m.run(t, root, m.remove, "payfold")
-			require.Contains(t, content(t, root, "systemctl.calls"), "disable --now payfold-projector.service payfold-ingest.service\n")
+			require.Contains(t, content(t, root, "systemctl.calls"), " payfold-verify.timer payfold-console.service payfold-projector.service payfold-ingest.service\n", "what is enabled ends")
 			require.NoFileExists(t, filepath.Join(root, "usr/bin/ingest"))
 			require.NoFileExists(t, filepath.Join(root, "usr/lib/systemd/system/payfold-ingest.service"))
 			require.Contains(t, content(t, root, m.kept), "MAX_IN_FLIGHT=7\n")
