@@ -21,7 +21,7 @@ func TestTheAlertsAreThoseOfTheFileOfRules(t *testing.T) {
 
 	settings := want.Groups[0]
 	require.Equal(t, "payfold-settings", settings.Name)
-	require.Len(t, settings.Rules, 6)
+	require.Len(t, settings.Rules, 7)
 	changed := map[string]any{}
 	for i := range settings.Rules {
 		changed[settings.Rules[i].Record[len("payfold:"):]] = 1000000
