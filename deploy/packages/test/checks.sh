@@ -91,7 +91,7 @@ nightly() {
 	grep -qE '^payfold_backup_success_timestamp_seconds [0-9]+$' backup.prom || fail 'the backup has no metrics'
 	sudo -u nobody cat ./*.prom >/dev/null || fail 'node_exporter cannot read the metrics'
 	cd /
-	sudo -u postgres sh -c 'pg_restore --list /var/backups/payfold-database/payfold-*.dump' | grep -q 'TABLE DATA wallet ' || fail 'the backup has no spends'
+	sudo -u postgres sh -c 'pg_restore --list /var/backups/payfold-database/payfold-*.dump' | grep 'TABLE DATA wallet ' >/dev/null || fail 'the backup has no spends'
 	! sudo -u nobody ls /var/backups/payfold-database 2>/dev/null || fail 'everybody can read the backup'
 }
 console_answers() {
