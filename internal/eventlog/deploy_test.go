@@ -166,7 +166,7 @@ func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
 		{next, "log.STREAM.DELETE.PAYMENTS", nothing},
 	} {
 		requireSoon(ctx, t, func(ctx context.Context) error {
-			conn := c.connect(t, "projector", "projector") // a connection remembers a refusal
+			conn := c.connect(t, "projector", "projector") // a connection keeps its last error
 			require.NoError(t, conn.PublishRequest(trick.subject, trick.reply, []byte(trick.payload)))
 			// The answer to this one comes after the answer to the other.
 			if _, err := request(ctx, t, conn, trick.subject, trick.payload); !errors.Is(err, nats.ErrPermissionViolation) {

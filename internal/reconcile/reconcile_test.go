@@ -217,7 +217,7 @@ func TestOneUnknownPaymentMakesNoStranger(t *testing.T) {
 	})
 }
 
-// A refusal of the request says nothing of the name: the provider may know it.
+// A request that the provider refuses says nothing of the name: the provider may know it.
 func TestALookUpThatIsRefusedIsAnError(t *testing.T) {
 	for _, status := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
