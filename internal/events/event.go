@@ -41,6 +41,7 @@ type Event struct {
 	// Facts of a payment. An event that has both names says that they are names of one payment.
 	Transaction         string // the first name, which reversals use
 	Order               string // the second name
+	Checkout            string // the provider's id of the checkout in which it was bought, or in which its subscription began
 	Amount              Number // in the minor unit of Currency
 	AmountOfTransaction bool   // Amount comes from the transaction; it has priority over an order's amount
 	Currency            string // upper case

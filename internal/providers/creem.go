@@ -120,7 +120,8 @@ var specificationPaid = facts{
 }
 
 var specificationCheckout = meaning{
-	action: events.Payment, decide: soldOrPaid, facts: specificationPaid.with(facts{status: "object.subscription.status"}),
+	action: events.Payment, decide: soldOrPaid,
+	facts: specificationPaid.with(facts{status: "object.subscription.status", checkout: "object.id"}),
 }
 
 var specificationRenewal = meaning{

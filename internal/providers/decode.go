@@ -178,6 +178,7 @@ func (p *Provider) event(v *values, id string) {
 		Transaction:    texts.of(transaction),
 		Order:          texts.of(order),
 		ProductKey:     texts.of(written(productKey)),
+		Checkout:       texts.ofOptional(v.text(m.facts[checkout])),
 		Product:        text(product),
 		GitHubUser:     texts.githubUser(github),
 		Credits:        v.number(m.facts[credits]),

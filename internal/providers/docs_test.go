@@ -147,6 +147,7 @@ var describedFacts = [numFacts]struct {
 	testMode:        {"true in test mode", ofSale},
 	transaction:     {"transaction", everyAction},
 	order:           {"order", everyAction},
+	checkout:        {"checkout in which it was bought", ofSale},
 	writtenName:     {"the payment, if it has no other name", ofSale},
 	subscription:    {"subscription", ofSale},
 	paid:            {"whether the money has arrived", ofPayment},

@@ -77,7 +77,8 @@ func dodoPayment(decide func(*events.Event, *values)) meaning {
 	return meaning{
 		action: events.Payment, decide: decide,
 		facts: facts{
-			paid: "data.status", variant: "data.is_update_payment_method", due: "data.total_amount", discount: "data.discount_id data.discounts",
+			checkout: "data.checkout_session_id",
+			paid:     "data.status", variant: "data.is_update_payment_method", due: "data.total_amount", discount: "data.discount_id data.discounts",
 		},
 		sums:  []sum{{amount: "data.total_amount", currency: "data.currency", ofTransaction: true}},
 		items: &list{path: "data.product_cart", product: "product_id", units: "quantity"},

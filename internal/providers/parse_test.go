@@ -106,7 +106,7 @@ func TestABodyOfTheProviderIsRead(t *testing.T) {
 	for file, want := range map[string]events.Event{
 		"checkout.json": {
 			Provider: "provider", ID: "evt_checkout_1", Type: "checkout.completed", Action: events.Payment, Kind: "subscription", UserID: "u_7",
-			SubscriptionID: "sub_1", Transaction: "tran_1", Order: "ord_1", ProductKey: "team", Product: "prod_1", Mode: "test",
+			SubscriptionID: "sub_1", Transaction: "tran_1", Order: "ord_1", Checkout: "ch_1", ProductKey: "team", Product: "prod_1", Mode: "test",
 			Amount: events.Number{Value: 1210, Present: true}, Currency: "EUR", Units: events.Number{Value: 2, Present: true},
 			OccurredAt: at("2026-01-02T10:00:00Z"), Key: "cust_1",
 		},
@@ -133,6 +133,19 @@ func TestTextThatNoTableCanStoreSetsAFlagAndIsLeftOut(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, event.InvalidText)
 		require.Empty(t, event.UserID)
+	}
+}
+
+// A purchase does not depend on the id of its checkout.
+func TestACheckoutThatNoTableCanStoreIsOnlyLeftOut(t *testing.T) {
+	t.Parallel()
+	for checkout, want := range map[string]string{
+		`ch_1`: "ch_1", `a\u0000b`: "", `\ud800`: "", strings.Repeat("x", MaxText+1): "",
+	} {
+		event, err := parse([]byte(`{"id":"e","eventType":"checkout.completed","object":{"id":"` + checkout + `","order":"o"}}`))
+		require.NoError(t, err)
+		require.False(t, event.InvalidText)
+		require.Equal(t, want, event.Checkout)
 	}
 }
 

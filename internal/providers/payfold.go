@@ -11,7 +11,7 @@ var payfold = &Provider{
 	facts: facts{
 		customer: "customer", user: "user", kind: "kind", product: "product", credits: "credits",
 		units: "units", github: "github_username", transaction: "payment", order: "order",
-		subscription: "subscription", paid: "payment_status", status: "status", periodStart: "period_start", periodEnd: "period_end",
+		checkout: "checkout", subscription: "subscription", paid: "payment_status", status: "status", periodStart: "period_start", periodEnd: "period_end",
 		canceledAt: "canceled_at", reversal: "reversal", cause: "cause", reversalStatus: "status",
 		reversalAmount: "amount", reversalTotal: "total_reversed", reversalPaid: "amount_paid",
 		reversalCredits: "credits",

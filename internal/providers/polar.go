@@ -36,7 +36,7 @@ var polar = &Provider{
 		"order.paid": {
 			action: events.Payment, decide: decidePolarOrder,
 			facts: facts{
-				transaction: "data.id", paid: "data.status",
+				transaction: "data.id", checkout: "data.checkout_id", paid: "data.status",
 				status: "data.subscription.status", variant: "data.billing_reason",
 				periodStart: "data.subscription.current_period_start", periodEnd: "data.subscription.current_period_end",
 			},

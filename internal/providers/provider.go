@@ -89,6 +89,7 @@ const (
 	testMode         // true for test
 	transaction      // the payment's first name
 	order            // the payment's second name
+	checkout         // the provider's id of the checkout in which it was bought
 	writtenName      // the payment's name, only where the event has no other
 	subscription
 	paid     // the state of the order or of the payment

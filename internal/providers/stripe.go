@@ -146,6 +146,7 @@ var stripeSession = meaning{
 		units:       stripeMetadata("units quantity"),
 		transaction: stripeIDs("payment_intent"),
 		order:       stripeIDs("invoice") + " data.object.id",
+		checkout:    "data.object.id",
 		paid:        "data.object.payment_status", variant: "data.object.mode",
 	},
 	sums:   []sum{{amount: "data.object.amount_total", currency: "data.object.currency"}},
