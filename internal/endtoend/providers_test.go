@@ -71,8 +71,8 @@ type scenario struct {
 
 	Want struct {
 		Payments []struct {
-			ID, Order, Subscription, User, Kind, Product, Currency string
-			Amount, Credits, Refunded                              int64
+			ID, Order, Checkout, Subscription, User, Kind, Product, Currency string
+			Amount, Credits, Refunded                                        int64
 		}
 		Subscriptions []struct {
 			ID, User, Product, Status string
@@ -243,8 +243,8 @@ func (w *world) requireWanted(t *testing.T, shop []scenario) {
 	credits, granted, reversed, licenses := map[string]int64{}, map[string]int64{}, map[string]int64{}, map[string]string{}
 	for _, s := range shop {
 		for _, p := range s.Want.Payments {
-			payments = append(payments, fmt.Sprintf("%s %s order %s of %s: %s bought %s %s for %d %s, %d credits, %d refunded",
-				s.provider.Name(), p.ID, p.Order, p.Subscription, p.User, p.Kind, p.Product, p.Amount, p.Currency, p.Credits, p.Refunded))
+			payments = append(payments, fmt.Sprintf("%s %s order %s checkout %s of %s: %s bought %s %s for %d %s, %d credits, %d refunded",
+				s.provider.Name(), p.ID, p.Order, p.Checkout, p.Subscription, p.User, p.Kind, p.Product, p.Amount, p.Currency, p.Credits, p.Refunded))
 		}
 		for _, of := range s.Want.Subscriptions {
 			subscriptions = append(subscriptions, fmt.Sprintf("%s %s of %s: %s %s", s.provider.Name(), of.ID, of.User, of.Product, of.Status))
@@ -263,8 +263,8 @@ func (w *world) requireWanted(t *testing.T, shop []scenario) {
 	slices.Sort(payments)
 	slices.Sort(subscriptions)
 	require.Equal(t, payments, w.lines(t, `
-		select format('%s %s order %s of %s: %s bought %s %s for %s %s, %s credits, %s refunded', provider, provider_payment_id, order_id,
-			subscription_id, user_id, kind, product_key, coalesce(amount, 0), currency, coalesce(credits, 0), coalesce(refunded_amount, 0))
+		select format('%s %s order %s checkout %s of %s: %s bought %s %s for %s %s, %s credits, %s refunded', provider, provider_payment_id, order_id,
+			provider_checkout_id, subscription_id, user_id, kind, product_key, coalesce(amount, 0), currency, coalesce(credits, 0), coalesce(refunded_amount, 0))
 		from portal.payment where user_id is not null`))
 	require.Equal(t, subscriptions, w.lines(t, `
 		select format('%s %s of %s: %s %s', provider, subscription_id, user_id, product_key, status)

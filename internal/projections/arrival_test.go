@@ -213,13 +213,16 @@ func taking(payment int, names, more string) string {
 }
 
 func (w *world) add(eventType, object string) {
-	i := len(w.has)
+	i, key := len(w.has), eventType+object
+	if eventType == "checkout.completed" && i%3 > 0 {
+		object = joined(fmt.Sprintf(`"id":"c%d"`, i%3), object)
+	}
 	body := at(i*37%10007, ofType(eventType, fmt.Sprintf("e%d", i), object)) // the provider's times are in no order
 	e := providers.Decode(events.Message{Provider: "provider", Body: []byte(body), ReceivedAt: receivedAt})
 	if e.InvalidText || e.Unreadable {
 		panic(body)
 	}
-	if key := eventType + object; !w.has[key] {
+	if !w.has[key] {
 		w.has[key] = true
 		w.shapes = append(w.shapes, e)
 	}

@@ -18,6 +18,7 @@ type Fact struct {
 
 	Subscription string `json:"subscription,omitempty"` // in the facts of a payment: the subscription that the event names
 	Payment      string `json:"payment,omitempty"`      // in the facts of a subscription: the payment that the fact is about
+	Checkout     string `json:"checkout,omitempty"`     // the provider's id of the checkout, if the event names it itself
 
 	User       string `json:"user,omitempty"`
 	Kind       Kind   `json:"kind,omitempty"`      // the kind that the event names
@@ -204,9 +205,10 @@ const (
 	keptPayments      = 6
 )
 
-// ofSubscription returns the facts that a subscription keeps: the newest of each sort, because they decide its status, its
-// period, its product and what its next payments are for; the longest extension; and the first of all, with a user, with a GitHub user, with a
-// cancellation, and with each kind. What is left out of a set of facts does not depend on their order of arrival.
+// ofSubscription returns the facts that a subscription keeps: the newest of each sort, because they decide its status,
+// its period, its product and what its next payments are for; the longest extension; and the first of all, of a
+// payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each kind. What is left out
+// of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
 		return f
@@ -243,8 +245,9 @@ func (f Facts) ofSubscription() Facts {
 
 // firsts says what earlier facts of a subscription have said.
 type firsts struct {
-	user, gitHubUser, licensed, cancellation bool
-	kinds                                    [2][]Kind // of a checkout, and of other events
+	payment, checkout, user, gitHubUser, licensed, cancellation bool
+
+	kinds [2][]Kind // of a checkout, and of other events
 }
 
 // add reports whether the fact is the first one in any way.
@@ -253,6 +256,8 @@ func (seen *firsts) add(f *Fact) (first bool) {
 		first = first || says && !*known
 		*known = *known || says
 	}
+	note(&seen.payment, f.Says == Paid)
+	note(&seen.checkout, f.Checkout != "")
 	note(&seen.user, f.User != "")
 	note(&seen.gitHubUser, f.GitHubUser != "")
 	note(&seen.licensed, f.GitHubUser != "" && f.Kind == KindPro)

@@ -45,7 +45,7 @@ func (f Facts) String() string {
 // code visits the fields, always in the same order.
 func (f *Fact) code(c codec.Coder) {
 	for _, t := range []*string{
-		&f.EventID, (*string)(&f.Says), &f.Subscription, &f.Payment, &f.User, &f.Kind, &f.GitHubUser, &f.Product, &f.Currency, &f.Status,
+		&f.EventID, (*string)(&f.Says), &f.Subscription, &f.Payment, &f.Checkout, &f.User, &f.Kind, &f.GitHubUser, &f.Product, &f.Currency, &f.Status,
 	} {
 		c.Text(t)
 	}

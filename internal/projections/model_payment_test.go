@@ -13,10 +13,11 @@ import (
 
 // naivePayment is a payment, from all events that name it.
 type naivePayment struct {
-	transaction, order string
-	said               []said // by all its events, in order
-	paid               []said // by those that say that money arrived and are not in conflict with it
-	at                 time.Time
+	transaction, order, checkout string
+
+	said []said // by all its events, in order
+	paid []said // by those that say that money arrived and are not in conflict with it
+	at   time.Time
 
 	named                                               string // the user whom its own events name
 	subscription, user, kind, product, currency, github string
@@ -61,6 +62,7 @@ func (m *naive) payments() []*naivePayment {
 		m.derive(p)
 	}
 	all = slices.DeleteFunc(all, func(p *naivePayment) bool { return len(p.paid) == 0 })
+	m.findCheckouts(all)
 	for _, p := range all {
 		m.reverse(p)
 	}
@@ -117,6 +119,24 @@ func (m *naive) derive(p *naivePayment) {
 	}
 	if p.subscription == "" && p.user != "" && p.kind == "subscription" {
 		p.subscription = implicit + p.user
+	}
+}
+
+// findCheckouts gives each payment the checkout that its own events name. Otherwise the first payment of a subscription has
+// the checkout of the subscription.
+func (m *naive) findCheckouts(all []*naivePayment) {
+	first := map[string]*naivePayment{} // by subscription
+	for _, p := range all {
+		p.checkout = firstOf(p.paid, checkoutOf)
+		if other := first[p.subscription]; other == nil || inTime(p.paid[0], other.paid[0]) < 0 {
+			first[p.subscription] = p
+		}
+	}
+	for subscription, p := range first {
+		of := where(m.said, func(s said) bool { return s.SubscriptionID == subscription && s.tells() && !s.paid() })
+		if subscription != "" && p.checkout == "" {
+			p.checkout = firstOf(of, checkoutOf)
+		}
 	}
 }
 

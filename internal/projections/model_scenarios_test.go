@@ -99,7 +99,7 @@ func renamed(log []events.Event, prefix, user string) []events.Event {
 	log = slices.Clone(log)
 	for i := range log {
 		e := &log[i]
-		for _, id := range []*string{&e.ID, &e.Transaction, &e.Order, &e.SubscriptionID, &e.Reversal.ID} {
+		for _, id := range []*string{&e.ID, &e.Transaction, &e.Order, &e.Checkout, &e.SubscriptionID, &e.Reversal.ID} {
 			if *id != "" {
 				*id = prefix + *id
 			}

@@ -204,6 +204,7 @@ func (s *shop) buy(kind string, products ...string) {
 			}
 		}
 		e.Unpaid = s.seldom()
+		e.Checkout = s.oneOf("", "", "c1", "c2")
 		s.sell(&e, kind, s.oneOf(products...))
 		s.add(e)
 	}
@@ -235,6 +236,7 @@ func (s *shop) subscribe(kind string, products ...string) {
 	if s.often() && id != "" {
 		e := events.Event{Action: events.Checkout, SubscriptionID: id, Recurring: true, Status: s.oneOf("", "active",
 			"trialing", "incomplete")}
+		e.Checkout = s.oneOf("", "c1", "c2")
 		s.sell(&e, kind, product)
 		s.add(e)
 	}
@@ -264,6 +266,7 @@ func (s *shop) subscribe(kind string, products ...string) {
 			}
 			e.Unpaid = s.seldom()
 			e.Trial = s.seldom()
+			e.Checkout = s.oneOf("", "", "", "c3")
 			s.sell(&e, kind, product)
 			s.add(e)
 		case "status":
@@ -282,6 +285,9 @@ func (s *shop) subscribe(kind string, products ...string) {
 			}
 			if e.Status == "canceled" && s.seldom() {
 				e.CanceledAt = s.now.Add(-time.Minute)
+			}
+			if id != "" {
+				e.Checkout = s.oneOf("", "", "", "c4")
 			}
 			if s.seldom() && id != "" && transaction != "" { // it shows its newest payment
 				e.Transaction, e.Order = transaction, "o"+transaction

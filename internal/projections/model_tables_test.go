@@ -32,7 +32,7 @@ func (m *naive) tablesOf() (rows []string) {
 		if p.credits > 0 {
 			credits = p.net
 		}
-		rows = append(rows, paymentRow(p.transaction, p.order, p.subscription, p.user, p.kind, p.product, p.amount,
+		rows = append(rows, paymentRow(p.transaction, p.order, p.checkout, p.subscription, p.user, p.kind, p.product, p.amount,
 			p.currency, credits, p.refunded,
 			moment(p.start), moment(p.end)))
 		if p.user == "" {
@@ -88,7 +88,7 @@ func foldedTables(s *projections.State) (rows []string) {
 			if p.Credits != nil {
 				credits = *p.Credits
 			}
-			rows = append(rows, paymentRow(p.TransactionID, p.OrderID, p.SubscriptionID, p.UserID, p.Kind, p.ProductKey,
+			rows = append(rows, paymentRow(p.TransactionID, p.OrderID, p.ProviderCheckoutID, p.SubscriptionID, p.UserID, p.Kind, p.ProductKey,
 				p.Amount, p.Currency, credits,
 				p.RefundedAmount, moment(p.PeriodStart), moment(p.PeriodEnd)))
 		}
@@ -129,7 +129,7 @@ func foldedTables(s *projections.State) (rows []string) {
 	return rows
 }
 
-func paymentRow(transaction, order, subscription, user, kind, product string, amount *int64, currency string,
+func paymentRow(transaction, order, checkout, subscription, user, kind, product string, amount *int64, currency string,
 	credits int64, refunded *int64, start, end string,
 ) string {
 	number := func(n *int64) string {
@@ -141,8 +141,8 @@ func paymentRow(transaction, order, subscription, user, kind, product string, am
 	if strings.HasPrefix(subscription, implicit) {
 		subscription = ""
 	}
-	return fmt.Sprintf("payment %s/%s of %q: sub %s, %s %s, %s %s, credits %d, refunded %s, period %s to %s",
-		transaction, order, user, subscription, kind, product,
+	return fmt.Sprintf("payment %s/%s of checkout %q of %q: sub %s, %s %s, %s %s, credits %d, refunded %s, period %s to %s",
+		transaction, order, checkout, user, subscription, kind, product,
 		number(amount), currency, credits, number(refunded), start, end)
 }
 

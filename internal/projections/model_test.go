@@ -213,6 +213,7 @@ func firstOf(all []said, text func(said) string) string {
 func userOf(s said) string         { return s.UserID }
 func kindOf(s said) string         { return s.Kind }
 func subscriptionOf(s said) string { return s.SubscriptionID }
+func checkoutOf(s said) string     { return s.Checkout }
 func isPaid(s said) bool           { return s.paid() }
 
 const implicit = "implicit:"

@@ -9,25 +9,26 @@ import (
 // Payment is one payment of the provider, or a name of one that an event has told. It has up to two names, a transaction
 // and an order. Everything but the names follows from its facts, its subscription and its reversals (see payment_rule.go).
 type Payment struct {
-	ProviderPaymentID string    `db:"provider_payment_id,key"` // the transaction, or else the order, from the first event that named it
-	Provider          string    `db:"provider"`
-	TransactionID     string    `db:"transaction_id"` // empty while only the order is known
-	OrderID           string    `db:"order_id"`       // no two payments have one; an event that names only the order means this payment
-	SubscriptionID    string    `db:"subscription_id"`
-	UserID            string    `db:"user_id"` // empty until it is claimed
-	Kind              string    `db:"kind"`
-	ProductKey        string    `db:"product_key"`
-	Amount            *int64    `db:"amount"`
-	Currency          string    `db:"currency"`
-	Credits           *int64    `db:"credits"` // that it grants in all
-	RefundedAmount    *int64    `db:"refunded_amount"`
-	PeriodStart       time.Time `db:"period_start"`
-	PeriodEnd         time.Time `db:"period_end"`
-	ReversedAt        time.Time `db:"reversed_at"` // the time of the reversal after which nothing was left
-	GitHubUsername    string    `db:"github_username"`
-	EventID           string    `db:"event_id"` // the first event that says that it was paid
-	OccurredAt        time.Time `db:"occurred_at"`
-	StreamSeq         int64     `db:"stream_seq"`
+	ProviderPaymentID  string    `db:"provider_payment_id,key"` // the transaction, or else the order, from the first event that named it
+	Provider           string    `db:"provider"`
+	TransactionID      string    `db:"transaction_id"`       // empty while only the order is known
+	OrderID            string    `db:"order_id"`             // no two payments have one; an event that names only the order means this payment
+	ProviderCheckoutID string    `db:"provider_checkout_id"` // several payments can have one
+	SubscriptionID     string    `db:"subscription_id"`
+	UserID             string    `db:"user_id"` // empty until it is claimed
+	Kind               string    `db:"kind"`
+	ProductKey         string    `db:"product_key"`
+	Amount             *int64    `db:"amount"`
+	Currency           string    `db:"currency"`
+	Credits            *int64    `db:"credits"` // that it grants in all
+	RefundedAmount     *int64    `db:"refunded_amount"`
+	PeriodStart        time.Time `db:"period_start"`
+	PeriodEnd          time.Time `db:"period_end"`
+	ReversedAt         time.Time `db:"reversed_at"` // the time of the reversal after which nothing was left
+	GitHubUsername     string    `db:"github_username"`
+	EventID            string    `db:"event_id"` // the first event that says that it was paid
+	OccurredAt         time.Time `db:"occurred_at"`
+	StreamSeq          int64     `db:"stream_seq"`
 
 	// The columns below are for the rules. The view that people read does not have them.
 

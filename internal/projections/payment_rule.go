@@ -231,6 +231,7 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 	if derived.Paid = len(said.paid) > 0; derived.Paid {
 		sold = r.soldWith(&derived, &said, of)
 		derived.setAmount(said.paid)
+		derived.setCheckout(said.paid, of)
 		sold.rest = derived.setPeriod(said.paid)
 	}
 	derived.Kind, derived.ProductKey, derived.Lasts = sold.kind, sold.product, sold.lasts
@@ -258,7 +259,7 @@ func (r Rules) soldWith(p *Payment, said *purchase, of terms) sale {
 	}
 	if one := of.soldAt(p.Facts.paidAt()); one != nil {
 		kept := *one
-		kept.Says, kept.Subscription, kept.Payment = Sold, said.subscription, ""
+		kept.Says, kept.Subscription, kept.Payment, kept.Checkout = Sold, said.subscription, "", ""
 		p.Facts = p.Facts.with(&kept).ofPayment()
 		sold = r.mergeSales(sold, r.saleOf(one, fromSubscription))
 	}
@@ -302,6 +303,16 @@ func (p *Payment) setAmount(paid Facts) {
 	p.Amount = sorted[0].Amount
 	if one := sorted.First(func(f *Fact) bool { return f.Currency != "" && (f.Amount != nil || p.Amount == nil) }); one != nil {
 		p.Currency = one.Currency
+	}
+}
+
+// setCheckout sets the checkout that the payment's own events name, otherwise that of its subscription: it began with the
+// first payment, so a renewal has none.
+func (p *Payment) setCheckout(paid Facts, of terms) {
+	if one := paid.First(func(f *Fact) bool { return f.Checkout != "" }); one != nil {
+		p.ProviderCheckoutID = one.Checkout
+	} else if bought := of.bought(); bought.payment == p.ProviderPaymentID {
+		p.ProviderCheckoutID = bought.checkout
 	}
 }
 

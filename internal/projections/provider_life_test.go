@@ -44,6 +44,7 @@ type lifeEnd struct {
 type endPayment struct {
 	ID           string `json:"id"`
 	Order        string `json:"order,omitempty"`
+	Checkout     string `json:"checkout,omitempty"`
 	Subscription string `json:"subscription,omitempty"`
 	User         string `json:"user,omitempty"`
 	Kind         string `json:"kind,omitempty"`
@@ -178,7 +179,7 @@ func endingOf(s *State) lifeEnd {
 	for _, p := range s.Payments.Inserted() {
 		if p.Known {
 			e.Payments = append(e.Payments, endPayment{
-				p.ProviderPaymentID, p.OrderID, p.SubscriptionID, p.userOrBuyer(), p.Kind, p.ProductKey, p.Amount, p.Currency, orZero(p.Credits), orZero(p.RefundedAmount),
+				p.ProviderPaymentID, p.OrderID, p.ProviderCheckoutID, p.SubscriptionID, p.userOrBuyer(), p.Kind, p.ProductKey, p.Amount, p.Currency, orZero(p.Credits), orZero(p.RefundedAmount),
 			})
 		}
 	}

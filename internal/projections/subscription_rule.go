@@ -15,6 +15,9 @@ type terms struct {
 	kind       Kind
 	gitHubUser string
 	sold       Facts // that say what is sold
+
+	checkout string // in which it was bought: the first that an event names
+	first    *Fact  // that a payment arrived; nil: none has
 }
 
 // termsOf reads the facts of a subscription. The first event that names a user decides whose it is.
@@ -29,6 +32,12 @@ func (r Rules) termsOf(facts Facts) (t terms) {
 		}
 		if kind := r.kindIn(f); t.gitHubUser == "" && (kind == KindPro || f.Says == Sold && kind == "") {
 			t.gitHubUser = f.GitHubUser
+		}
+		if t.checkout == "" {
+			t.checkout = f.Checkout
+		}
+		if t.first == nil && f.Says == Paid {
+			t.first = f
 		}
 		if r.sells(f) {
 			t.sold = append(t.sold, f)
@@ -53,6 +62,13 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 	if now.user != t.user || now.kind != t.kind || now.gitHubUser != t.gitHubUser {
 		return time.Time{}, true
 	}
+	if was, is := t.bought(), now.bought(); was != is {
+		for _, of := range []*terms{t, now} {
+			if of.first != nil && (!changed || of.first.At.Before(from)) {
+				from, changed = of.first.At, true
+			}
+		}
+	}
 	for _, one := range now.sold {
 		if slices.Contains(t.sold, one) {
 			continue
@@ -66,6 +82,15 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 		}
 	}
 	return from, changed
+}
+
+// bought returns the payment of the subscription's checkout, which is the first by the provider's time, and the checkout;
+// empty if one of them is not known.
+func (t *terms) bought() (of struct{ payment, checkout string }) {
+	if t.first != nil && t.checkout != "" {
+		of.payment, of.checkout = t.first.Payment, t.checkout
+	}
+	return of
 }
 
 // sells reports whether the fact says what the payments of its subscription are for: that of a checkout, and under a

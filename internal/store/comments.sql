@@ -178,6 +178,9 @@ comment on column payment.transaction_id is
   'its names; both are names of this one payment, and no two payments have one';
 comment on column payment.order_id is
   'its names; both are names of this one payment, and no two payments have one';
+comment on column payment.provider_checkout_id is
+  'the checkout in which it was bought, as the provider names it; of a subscription only its first payment has '
+  'it; null: no event names it';
 comment on column payment.subscription_id is
   'the subscription';
 comment on column payment.user_id is

@@ -9,9 +9,9 @@ create table checkpoint (
 );
 
 create view payment as
-select provider_payment_id, provider, transaction_id, order_id, subscription_id, user_id, kind, product_key, amount,
-  currency, credits, refunded_amount, period_start, period_end, reversed_at, github_username, event_id, occurred_at,
-  stream_seq
+select provider_payment_id, provider, transaction_id, order_id, provider_checkout_id, subscription_id, user_id, kind,
+  product_key, amount, currency, credits, refunded_amount, period_start, period_end, reversed_at, github_username,
+  event_id, occurred_at, stream_seq
 from payment_facts
 where paid;
 

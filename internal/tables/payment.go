@@ -35,6 +35,7 @@ var Payments = &Table[projections.Payment]{
 			plain("period", "(subscription_id, period_end) where subscription_id is not null and period_end is not null"),
 			plain("pro", "(user_id) where kind = 'pro'"),
 			inUse(plain("newest", "(stream_seq) where paid")),
+			inUse(plain("checkout", "(provider_checkout_id) where provider_checkout_id is not null")),
 			inUse(plain("github_user", "(lower(github_username)) where github_username is not null")),
 		},
 	},

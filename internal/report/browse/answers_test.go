@@ -23,7 +23,7 @@ func TestAPaymentIsFoundByEachOfItsNames(t *testing.T) {
 		require.Len(t, p.Reversals.Items, 1)
 		text, err := json.Marshal(p)
 		require.NoError(t, err)
-		require.Contains(t, string(text), `"payment":{"provider_payment_id":"o1","provider":"provider","transaction_id":"t1","order_id":"o1","subscription_id":null,`)
+		require.Contains(t, string(text), `"payment":{"provider_payment_id":"o1","provider":"provider","transaction_id":"t1","order_id":"o1","provider_checkout_id":null,"subscription_id":null,`)
 		require.Contains(t, string(text), `"credit_ledger":{"items":[{"provider_payment_id":"o1","line":1,`)
 		require.Contains(t, string(text), `"facts":[{"event":"e1","seq":1,`)
 		require.NotContains(t, string(text), `"known"`)
