@@ -34,7 +34,7 @@ type Hit struct {
 // maxHits bounds the hits of a search, of each kind.
 const maxHits = 20
 
-// Search looks for the id of an event, user, payment, transaction, order, subscription, refund or dispute, as the
+// Search looks for the id of an event, user, payment, transaction, order, checkout, subscription, refund or dispute, as the
 // provider wrote it or as the tables have it. It also looks for a sequence of the log, and a GitHub user. If nothing has
 // the whole text, it looks for ids that begin with it; see hits.prefixes. Only with names it looks
 // for beginnings of GitHub names: answers to them would reveal a masked name letter by letter.
@@ -46,7 +46,7 @@ func Search(ctx context.Context, db *store.Store, text string, names bool) ([]Hi
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]Hit, error) {
 		found := hits{}
 		for _, look := range []func(context.Context, pgx.Tx, string) error{
-			found.events, found.messages, found.payments, found.subscriptions, found.users, found.gitHubUsers, found.reversals,
+			found.events, found.messages, found.payments, found.checkouts, found.subscriptions, found.users, found.gitHubUsers, found.reversals,
 		} {
 			if err := look(ctx, tx, text); err != nil {
 				return nil, fmt.Errorf("search: %w", err)
@@ -126,6 +126,15 @@ func (h *hits) payments(ctx context.Context, tx pgx.Tx, name string) error {
 		return nil
 	}
 	return h.namedBy(ctx, tx, HitPayment, "provider_payment_id", name)
+}
+
+// checkouts adds the payments of a checkout.
+func (h *hits) checkouts(ctx context.Context, tx pgx.Tx, id string) error {
+	found, err := tables.Payments.Rows(ctx, tx, "where provider_checkout_id = $1 order by stream_seq limit $2", id, maxHits)
+	for _, p := range found {
+		h.add(HitPayment, p.ProviderPaymentID, "checkout")
+	}
+	return err
 }
 
 func paymentName(p projections.Payment, name string) string {

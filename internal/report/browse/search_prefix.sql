@@ -28,6 +28,12 @@ union all
  order by order_id
  limit $3)
 union all
+(select 'payment', provider_payment_id, 'checkout ' || provider_checkout_id
+ from payment_facts
+ where provider_checkout_id >= $1 and provider_checkout_id < $2
+ order by provider_checkout_id
+ limit $3)
+union all
 (select 'payment', provider_payment_id, 'its ' || cause || ' ' || reversal_id
  from reversal
  where reversal_id >= $1 and reversal_id < $2 and reversal_id <> event_id

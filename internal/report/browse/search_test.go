@@ -11,14 +11,14 @@ import (
 func TestTheBeginningOfAnIDIsEnough(t *testing.T) {
 	t.Parallel()
 	bodies := []string{
-		`{"id":"evt_1","eventType":"checkout.completed","object":{"order":{"id":"ord_1","transaction":"tran_1"},"metadata":{"kind":"one_time","user_id":"user_1","credits":100}}}`,
+		`{"id":"evt_1","eventType":"checkout.completed","object":{"id":"ch_12","order":{"id":"ord_1","transaction":"tran_1"},"metadata":{"kind":"one_time","user_id":"user_1","credits":100}}}`,
 		`{"id":"evt_2","eventType":"refund.created","object":{"id":"refund_1","refund_amount":25,"transaction":{"id":"tran_1","amount_paid":100}}}`,
 		`{"id":"evt_3","eventType":"subscription.paid","object":{"id":"sub_1","last_transaction_id":"tran_2","metadata":{"credits":10,"user_id":"user_2"}}}`,
 	}
 	ctx, s := setup(t, bodies...)
 	for text, want := range map[string][]string{
 		"evt": {"event evt_1", "event evt_2", "event evt_3"}, "user_": {"user user_1", "user user_2"}, "tran": {"payment tran_1", "payment tran_2"},
-		"ord": {"payment tran_1"}, "sub": {"subscription sub_1"}, "refund_": {"payment tran_1"}, "refund_1": {"payment tran_1"},
+		"ord": {"payment tran_1"}, "ch_": {"payment tran_1"}, "ch_12": {"payment tran_1"}, "sub": {"subscription sub_1"}, "refund_": {"payment tran_1"}, "refund_1": {"payment tran_1"},
 		"us": {}, "user_%": {}, "evt_1": {"event evt_1"}, "u_er": {}, "zzz": {},
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -13,7 +13,7 @@ func paymentText(p *page.Page, payment projections.Payment) {
 	if payment.UserID == "" {
 		user = "not claimed yet: " + NotClaimed(payment, "user")
 	}
-	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "user", user,
+	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "checkout", page.Name(payment.ProviderCheckoutID), "user", user,
 		"first event", page.Name(payment.EventID)+" of "+at(payment.OccurredAt), "kind", page.Name(payment.Kind), "product", page.Name(payment.ProductKey),
 		"subscription", page.Name(payment.SubscriptionID), "credits", optionalDigits(payment.Credits),
 		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
