@@ -33,7 +33,7 @@ test-faults: test-power-cuts test-campaign test-properties test-arrivals test-sc
 
 docs: ## print the parts of the documents that come from the code; the tests compare them
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	go test -count 1 -p 1 -run Printed ./cmd/... ./internal/providers ./internal/store ./internal/testenv/docs -update
+	go test -count 1 -p 1 -run Printed ./cmd/... ./internal/providers ./internal/providerapi ./internal/store ./internal/testenv/docs -update
 
 FAULT_ROUNDS ?= 100
 test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts under load, in programs with the race detector

@@ -42,7 +42,7 @@ func TestWhatWasMissedIsPulledIntoAnExternalLogOnceTheKeyMayReadIt(t *testing.T)
 	refused := byHand()
 	require.Equal(t, 1, refused.Exit(t), refused.Output())
 	require.Contains(t, refused.Output(), "is answered 403")
-	require.Contains(t, refused.Output(), "the key of STRIPE_API_KEY has no right to read this")
+	require.Contains(t, refused.Output(), "the key of STRIPE_API_KEY lacks the right Events")
 	require.NotContains(t, refused.Output(), payapi.Key)
 
 	ingest := testenv.Start(t, "ingest", append(env, "LISTEN_ADDR=127.0.0.1:0", "PROVIDER_WEBHOOK_SECRET="+secret, "PULL_INTERVAL=1s"))

@@ -122,7 +122,7 @@ func TestARefusedKeyIsSaidAtOnceAndNotShown(t *testing.T) {
 	t.Parallel()
 	for status, advice := range map[int]string{
 		http.StatusUnauthorized: "PADDLE_API_KEY is wrong, revoked, or of another mode or address: make a new key in the dashboard",
-		http.StatusForbidden:    "the key of PADDLE_API_KEY has no right to read this: docs/providers.md says which rights it needs",
+		http.StatusForbidden:    "the key of PADDLE_API_KEY lacks the right notification.read: docs/providers.md says which rights it needs",
 	} {
 		api, asked := answers(func(w http.ResponseWriter, r *http.Request) { // an API may repeat what it got
 			says(status, r.Header.Get("Authorization"))(w, r)

@@ -44,7 +44,12 @@ func (e *Error) advice() string {
 	case e.Status == http.StatusUnauthorized:
 		return variable + " is wrong, revoked, or of another mode or address: make a new key in the dashboard"
 	case e.Status == http.StatusForbidden:
-		return "the key of " + variable + " has no right to read this: docs/providers.md says which rights it needs"
+		_, path, _ := strings.Cut(e.Request, " ")
+		lacks := " may not read this"
+		if right := rightOf(e.Provider, path); right != "" {
+			lacks = " lacks the right " + right
+		}
+		return "the key of " + variable + lacks + ": docs/providers.md says which rights it needs"
 	case e.Status/100 == 3:
 		return "redirects are not followed, because the key would be sent on: set " + strings.ToUpper(e.Provider) + "_API_URL"
 	case e.retryAfter > maxRetryAfter:
