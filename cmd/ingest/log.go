@@ -20,11 +20,8 @@ func logConfig(c *cli.Common, logger *slog.Logger) eventlog.Config {
 	return eventlog.Config{URL: c.NATSURL, Credentials: c.NATSCreds, InboxPrefix: c.NATSInboxPrefix, DataDir: c.DataDir, Stream: c.NATSStream, Logger: logger}
 }
 
-// A command waits logTimeout for the log, and says so after sayAfter.
-const (
-	logTimeout = 10 * time.Second
-	sayAfter   = 5 * time.Second
-)
+// logTimeout is how long a command waits for the log.
+const logTimeout = 10 * time.Second
 
 // readLog connects to the log as its readers do, and waits until it answers. If place is nil, only
 // the log's server is read.
@@ -36,9 +33,7 @@ func readLog(ctx context.Context, c *cli.Common, place storage.Place, stderr io.
 	if err != nil {
 		return nil, eventlog.Info{}, err
 	}
-	late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the log does not answer yet", "timeout", logTimeout) })
-	info, err := log.Reach(ctx, logTimeout)
-	late.Stop()
+	info, err := log.Reach(ctx, logger, logTimeout)
 	if err != nil {
 		log.Close()
 		return nil, eventlog.Info{}, err

@@ -50,11 +50,8 @@ type sources struct {
 // logTimeout is how long a command waits for a log that is slow; see eventlog.Log.Reach. projector run waits for ever.
 const logTimeout = 10 * time.Second
 
-// A command says after these times that it waits. A private Postgres that exists may take longer to start.
-const (
-	sayAfter         = 5 * time.Second
-	sayPostgresAfter = 10 * time.Second
-)
+// sayPostgresAfter is when a command says that it waits. A private Postgres that exists may take a while to start.
+const sayPostgresAfter = 10 * time.Second
 
 // withLog calls work when the database and the log answer. It asks the database first: if the database
 // is down, that is often known at once, without a wait for the log.
@@ -63,10 +60,7 @@ func withLog(logger *slog.Logger, work func(context.Context, sources) error) fun
 		if err := s.store.Ping(ctx); err != nil {
 			return fmt.Errorf("%w: %w", errNoAnswer, err)
 		}
-		late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the log does not answer yet", "timeout", logTimeout) })
-		_, err := s.log.Reach(ctx, logTimeout)
-		late.Stop()
-		if err != nil {
+		if _, err := s.log.Reach(ctx, logger, logTimeout); err != nil {
 			return err
 		}
 		return work(ctx, s)
@@ -122,7 +116,7 @@ func (f *sourceFlags) expectLog(ctx context.Context, logger *slog.Logger) error 
 		return err
 	}
 	defer log.Close()
-	_, err = log.Reach(ctx, logTimeout)
+	_, err = log.Reach(ctx, logger, logTimeout)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -148,9 +149,14 @@ func (l *Log) AwaitInfo(ctx context.Context, timeout time.Duration) (Info, error
 // restartTimeout is longer than a restart of a server, whose log is small, takes.
 const restartTimeout = 3 * time.Second
 
-// Reach is AwaitInfo for a command with which a person waits. If nothing listens where the log should be, or it refuses
-// the connection, Reach ends after three seconds.
-func (l *Log) Reach(ctx context.Context, timeout time.Duration) (Info, error) {
+// sayAfter is how long a person waits without being told for what.
+const sayAfter = 5 * time.Second
+
+// Reach is AwaitInfo for a command with which a person waits: the logger says so after five seconds. If nothing listens
+// where the log should be, or it refuses the connection, Reach ends after three seconds.
+func (l *Log) Reach(ctx context.Context, logger *slog.Logger, timeout time.Duration) (Info, error) {
+	late := time.AfterFunc(sayAfter, func() { logger.WarnContext(ctx, "the log does not answer yet", "timeout", timeout) })
+	defer late.Stop()
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	away := time.AfterFunc(restartTimeout, func() {

@@ -24,7 +24,7 @@ func TestACommandDoesNotWaitForAServerThatRefusesItsPassword(t *testing.T) {
 	require.NoError(t, err)
 	defer log.Close()
 	began := time.Now()
-	_, err = log.Reach(t.Context(), wait.Timeout)
+	_, err = log.Reach(t.Context(), testenv.Logger(t), wait.Timeout)
 	require.ErrorIs(t, err, eventlog.ErrDisconnected)
 	require.ErrorContains(t, err, "the server of NATS_URL at nats://"+s.Addr().String()+" refuses these credentials")
 	require.NotContains(t, err.Error(), "wrong")
