@@ -58,10 +58,9 @@ func TestAfterAChunkedDeliveryTheConnectionEnds(t *testing.T) {
 			w := setup(t)
 			c := w.dial()
 			c.t = t
-			c.begin(event, more)
-			c.say("%x\r\n%s\r\n0\r\n\r\n", len(event), event)
-			c.begin(event, fmt.Sprintf("Content-Length: %d", len(event)))
-			c.say("%s", event)
+			chunked := header(event, more) + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(event), event)
+			second := header(event, fmt.Sprintf("Content-Length: %d", len(event))) + event
+			c.say("%s", chunked+second) // at once: the connection may end after the first answer
 			got := c.answer()
 			require.Equal(t, accepted, got.body)
 			require.True(t, got.closes)

@@ -44,7 +44,12 @@ func (c *conversation) say(format string, args ...any) {
 // begin says a delivery's header; signed is what the signature is made of.
 func (c *conversation) begin(signed, more string) {
 	c.t.Helper()
-	c.say("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: %s\r\n%s\r\n\r\n",
+	c.say("%s", header(signed, more))
+}
+
+// header is that of a delivery; signed is what the signature is made of.
+func header(signed, more string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nProvider-Signature: %s\r\n%s\r\n\r\n",
 		specification.Path, sign(current, signed), more)
 }
 

@@ -62,10 +62,8 @@ func TestARequestAfterARefusedOneIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	c := w.dial()
-	c.begin("forged", "Content-Length: 59") // the signature is of another body
-	c.say("%s", event)
-	c.begin(event, "Content-Length: 59")
-	c.say("%s", event)
+	forged := header("forged", "Content-Length: 59") + event // the signature is of another body
+	c.say("%s", forged+header(event, "Content-Length: 59")+event)
 	requireProblem(t, c.answer(), http.StatusUnauthorized, unauthorized)
 	c.requireEnd()
 	require.Empty(t, w.log.deliveries())
