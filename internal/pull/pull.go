@@ -64,8 +64,9 @@ type Puller struct {
 	unfinished time.Time // when the first pull began after the last complete one; zero if there is none
 }
 
-// appendsInFlight bounds the appends of a pull, so that deliveries hardly wait for them.
-const appendsInFlight = 4
+// inFlight is how many events a pull works on at once: an acknowledgement waits for the API. One of them is appended at a
+// time, so that deliveries hardly wait for a pull.
+const inFlight = 4
 
 // overlap is how much earlier a pull asks than the last complete one began: for clocks that differ, and for events that
 // the provider lists late.
@@ -178,6 +179,7 @@ type run struct {
 	known    known
 	progress func(Result)
 
+	appending      sync.Mutex
 	mu             sync.Mutex
 	unacknowledged []error // events that are stored, and that the API refuses to acknowledge
 }
@@ -229,7 +231,7 @@ func (r *run) take(ctx context.Context, page []providerapi.Event) error {
 	}
 	var counts [numOutcomes]atomic.Int64
 	group, appending := errgroup.WithContext(ctx)
-	group.SetLimit(appendsInFlight)
+	group.SetLimit(inFlight)
 	for i := range page {
 		e := &page[i]
 		if r.leaveOld && !e.At.IsZero() && e.At.Before(r.config.NotBefore) {
@@ -267,9 +269,7 @@ func (r *run) one(ctx context.Context, e *providerapi.Event) (outcome, error) {
 	}
 	got := present
 	if !r.known.has(d.Event.ID) {
-		storing, cancel := context.WithTimeout(ctx, r.config.AppendTimeout)
-		defer cancel()
-		duplicate, err := r.log.Append(storing, d)
+		duplicate, err := r.append(ctx, d)
 		if err != nil {
 			return 0, err
 		}
@@ -278,6 +278,15 @@ func (r *run) one(ctx context.Context, e *providerapi.Event) (outcome, error) {
 		}
 	}
 	return got, r.acknowledge(ctx, e, 200, `{"status":"stored"}`)
+}
+
+// append appends one event after the other.
+func (r *run) append(ctx context.Context, d events.Delivery) (duplicate bool, err error) {
+	r.appending.Lock()
+	defer r.appending.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, r.config.AppendTimeout)
+	defer cancel()
+	return r.log.Append(ctx, d)
 }
 
 // acknowledge answers an event. If the API refuses that, the other events go on, and the pull ends with an error.
