@@ -25,6 +25,9 @@ type Export struct {
 	Format string    // one of Formats
 	Moment time.Time // at which entitlement and credit_balance are computed; zero: when the newest message arrived
 	Spends bool      // also what apps have spent by now
+	// Root returns the root of the log with this id up to a sequence, nil if it is not known; nil: nobody asks. It is
+	// called when no transaction is open any more.
+	Root func(ctx context.Context, logID string, until uint64) (*LogRoot, error)
 
 	opened func() // called when the moment of the export is fixed; only tests set it
 }
@@ -40,6 +43,23 @@ const (
 
 // Run writes all files and then gives the folder its name. After an error there is no such folder.
 func (e Export) Run(ctx context.Context) (Manifest, error) {
+	manifest, err := e.writeFiles(ctx)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if e.Root != nil {
+		if manifest.LogRoot, err = e.Root(ctx, manifest.LogID, manifest.newest()); err != nil {
+			return Manifest{}, fmt.Errorf("compute the root of the log: %w", err)
+		}
+	}
+	if err := manifest.write(e.Folder); err != nil {
+		return Manifest{}, err
+	}
+	return manifest, e.Folder.publish()
+}
+
+// writeFiles writes the files of all tables, of one moment.
+func (e Export) writeFiles(ctx context.Context) (Manifest, error) {
 	tx, manifest, err := e.openAgain(ctx)
 	if err != nil {
 		return Manifest{}, err
@@ -57,10 +77,7 @@ func (e Export) Run(ctx context.Context) (Manifest, error) {
 			return Manifest{}, fmt.Errorf("export %s: %w", manifest.Files[i].Table, err)
 		}
 	}
-	if err := manifest.write(e.Folder); err != nil {
-		return Manifest{}, err
-	}
-	return manifest, e.Folder.publish()
+	return manifest, nil
 }
 
 // openAgain is open, again after a promotion that happened meanwhile.

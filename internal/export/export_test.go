@@ -14,7 +14,10 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/fingerprint"
 	"github.com/payfold/payfold/internal/promote"
+	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
@@ -23,12 +26,36 @@ import (
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
-// newest is the position of the partition that is ahead. The others have no later message.
-func newest(m Manifest) (position uint64) {
-	for _, c := range m.Checkpoints {
-		position = max(position, c.Position)
-	}
-	return position
+func TestTheManifestHasTheRootOfTheLogUpToTheNewestMessageOfTheTables(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	stop := w.Project(ctx, t, 100)
+	require.NoError(t, stop())
+	tables := w.Open(ctx, t, store.LiveSchema)
+	applied := w.Head(ctx, t)
+	w.Log.Deliver(t, fixture.Pack("later", "later", "u_1", 1))
+	var tree fingerprint.Tree
+	require.NoError(t, w.Log.ReadUntil(ctx, 1, applied, func(m events.Message) error {
+		tree.Append(fingerprint.Leaf(m))
+		return nil
+	}))
+	path, m := exported(ctx, t, tables, func(e *Export) {
+		e.Root = func(ctx context.Context, logID string, until uint64) (*LogRoot, error) {
+			require.Zero(t, w.Number(ctx, t, "select count(*) from pg_stat_activity where state = 'idle in transaction' and datname = current_database()"),
+				"a promotion does not wait while the log is read")
+			covered, err := proof.Cover(ctx, w.Log, logID, until)
+			return &LogRoot{covered.Size, covered.Root.String(), covered.First}, err
+		}
+	})
+	require.Equal(t, &LogRoot{applied, tree.Root().String(), 1}, m.LogRoot)
+	written, err := os.ReadFile(filepath.Join(path, manifestName))
+	require.NoError(t, err)
+	require.Contains(t, string(written), tree.Root().String())
+
+	_, m = exported(ctx, t, tables, func(e *Export) {
+		e.Root = func(context.Context, string, uint64) (*LogRoot, error) { return nil, nil }
+	})
+	require.Nil(t, m.LogRoot, "an export without it is whole, too")
 }
 
 func TestTwoExportsOfOnePositionHaveTheSameBytes(t *testing.T) {
@@ -47,7 +74,7 @@ func TestTwoExportsOfOnePositionHaveTheSameBytes(t *testing.T) {
 			other, again := exported(ctx, t, tables, as)
 			require.Equal(t, m, again)
 			require.Equal(t, sums(t, one, m), sums(t, other, again))
-			require.Equal(t, w.Head(ctx, t), newest(m))
+			require.Equal(t, w.Head(ctx, t), m.newest())
 			for _, file := range m.Files {
 				count := "select count(*) from portal." + file.Table
 				if name, of := strings.CutPrefix(file.Table, "wallet_"); of {
@@ -86,7 +113,7 @@ func TestAnExportDuringLoadAndARenamingIsOfOneMoment(t *testing.T) {
 			require.NoError(t, err)
 		}
 	})
-	require.Equal(t, before, newest(m))
+	require.Equal(t, before, m.newest())
 	events := len(records(t, path, "processed_event")) + len(records(t, path, "duplicate_event"))
 	require.EqualValues(t, before, events)
 	granted := records(t, path, "credit_grant")

@@ -24,8 +24,17 @@ type Manifest struct {
 	Position uint64 `json:"position"` // every message up to here is in the tables
 	// Checkpoints are the positions of the partitions, which can be ahead of Position.
 	Checkpoints []Checkpoint `json:"checkpoints"`
-	Moment      time.Time    `json:"moment"` // at which entitlement and credit_balance are computed
+	LogRoot     *LogRoot     `json:"log_root"` // nil: it is not known
+	Moment      time.Time    `json:"moment"`   // at which entitlement and credit_balance are computed
 	Files       []File       `json:"files"`
+}
+
+// LogRoot says what the log has up to the newest message that the tables have: the numbers and the hash of a signed
+// checkpoint of these messages.
+type LogRoot struct {
+	Messages uint64 `json:"messages"`
+	Hash     string `json:"hash"` // base64
+	FirstSeq uint64 `json:"first_seq"`
 }
 
 // Checkpoint is the position of a partition in the log. The digest is of the message there.
@@ -66,6 +75,14 @@ func (m *Manifest) readState(ctx context.Context, tx pgx.Tx, s *store.Store) err
 		m.Checkpoints = append(m.Checkpoints, Checkpoint{c.Partition, c.Position, hex.EncodeToString(c.Digest)})
 	}
 	return nil
+}
+
+// newest is the sequence of the newest message that the tables have.
+func (m *Manifest) newest() (seq uint64) {
+	for _, c := range m.Checkpoints {
+		seq = max(seq, c.Position)
+	}
+	return seq
 }
 
 // readMoment sets the moment to that at which the newest message arrived, unless one is given.

@@ -32,6 +32,26 @@ func Compare(ctx context.Context, log Log, c Checkpoint, progress Progress) erro
 	return err
 }
 
+// Cover returns the checkpoint, without an Origin, of the log's messages up to sequence until. It returns a RefusedError
+// if the log is not the one with this id, or does not have them all.
+func Cover(ctx context.Context, log Log, logID string, until uint64) (c Checkpoint, err error) {
+	info, err := log.Info(ctx)
+	if err != nil {
+		return c, err
+	}
+	switch {
+	case info.LogID != logID:
+		return c, refuse("it is log %s, and not log %s", info.LogID, logID)
+	case info.Last < until:
+		return c, refuse("the log ends at seq %d, before seq %d", info.Last, until)
+	}
+	c = Checkpoint{LogID: logID, First: info.First, Size: max(until+1, info.First) - info.First}
+	var tree fingerprint.Tree
+	err = grow(ctx, log, &tree, c.First, c.Size, nil)
+	c.Root = tree.Root()
+	return c, err
+}
+
 // treeOf is Compare that also returns the tree of the messages.
 func treeOf(ctx context.Context, log Log, info eventlog.Info, c Checkpoint, progress Progress) (tree fingerprint.Tree, err error) {
 	if err = covers(info, c); err == nil {
