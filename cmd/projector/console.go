@@ -13,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/console"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/localpg"
 	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/store"
@@ -96,9 +97,10 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 	if err != nil {
 		return err
 	}
+	meter := lag.NewMeter(lag.Config{Log: log, Store: tables, Logger: logger})
 	serving := console.New(console.Config{
 		Log: log, Tables: tables, Guard: guard, Secrets: c.secrets, ShowPersonalData: c.ShowPersonalData,
-		TimeZone: c.zone, Ingest: askIngest(c.IngestAddr),
+		TimeZone: c.zone, Ingest: askIngest(c.IngestAddr), Lag: meter.LastHour,
 		Version: cli.Build().Version, Logger: logger,
 	})
 	fmt.Fprintf(streams.Out, "console: %s\n", guard.Link("http://"+listener.Addr().String()))
@@ -111,6 +113,7 @@ func (c *consoleCommand) serve(ctx context.Context, listener net.Listener, log *
 		group.Go(func() error { return admin.Run(ctx) })
 	}
 	group.Go(func() error { return serving.Run(ctx, listener) })
+	group.Go(func() error { return meter.Run(ctx) })
 	group.Go(func() error { return tables.StayReadOnly(ctx, rightsInterval) })
 	return group.Wait()
 }

@@ -61,7 +61,11 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 		},
 		"shop has stopped trying a delivery that was not stored.": func(o *overviewPage) { o.Ingest.GivesUp = map[string]float64{"shop": 0} },
 		"In the last quarter of an hour 2 deliveries had no valid signature.": func(o *overviewPage) {
-			o.Ingest.Answers = []webhook.Minute{{Answers: map[string]uint64{"unauthorized": 2, "accepted": 9, "duplicate": 1}}}
+			o.Ingest.At = noon
+			o.Ingest.Answers = []webhook.Minute{
+				{Begin: noon.Add(-16 * time.Minute), Answers: map[string]uint64{"unauthorized": 40}},
+				{Begin: noon.Add(-15 * time.Minute), Answers: map[string]uint64{"unauthorized": 2, "accepted": 9, "duplicate": 1}},
+			}
 		},
 		"No event has come for 5 h. The longest pause between the newest events was 2 h.": func(o *overviewPage) {
 			o.Silence = browse.Silence{Events: 200, Since: noon.Add(-5 * time.Hour), Longest: 2 * time.Hour}

@@ -45,6 +45,8 @@ type Config struct {
 	Secrets providers.Secrets // with which pages check signatures again; may be empty
 	// Ingest asks ingest for its state; nil: pages say nothing of it.
 	Ingest func(context.Context) (logreport.Ingest, error)
+	// Lag returns the lag of the last hour by minute; nil: pages say nothing of it.
+	Lag func() []lag.Minute
 	// ShowPersonalData shows names and whole bodies. Otherwise they are masked.
 	ShowPersonalData bool
 	TimeZone         *time.Location // of the shop; nil: UTC

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/store"
@@ -22,6 +23,8 @@ type overviewPage struct {
 	Revenue     browse.RevenueAnswer `json:"revenue"`
 	Charts      []moneyChart         `json:"-"`
 	Deliveries  *deliveries          `json:"-"` // nil: not known
+	LagMinutes  []lag.Minute         `json:"lag_last_hour"`
+	LagHour     *lagHour             `json:"-"` // nil: not measured
 	Providers   []firstStep          `json:"-"` // of an installation without events
 }
 
@@ -54,6 +57,9 @@ func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view,
 	c.hidePersonalData(out.Database.Quarantined.Newest)
 	out.Charts = moneyCharts(out.Revenue.Currencies, browse.Day)
 	out.Deliveries = deliveriesOf(out.Ingest, c.clock.zone)
+	if out.LagHour = lagOf(c.Lag, c.clock.now(), c.clock.zone); out.LagHour != nil {
+		out.LagMinutes = out.LagHour.Minutes
+	}
 	out.Concerns = concerns(&out)
 	if len(out.Newest) == 0 {
 		out.Providers = c.firstSteps()

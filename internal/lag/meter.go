@@ -11,6 +11,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/minutes"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -24,8 +25,8 @@ type Config struct {
 	Log        Log
 	Store      *store.Store
 	Logger     *slog.Logger
-	Registerer prometheus.Registerer
-	Interval   time.Duration // 0 means five seconds
+	Registerer prometheus.Registerer // nil: the Meter shows no metrics
+	Interval   time.Duration         // 0 means five seconds
 }
 
 // Meter measures how far the tables are behind the log. It does not depend on the projector of its
@@ -39,6 +40,7 @@ type Meter struct {
 	head     uint64  // of the log; 0 while unknown
 	measured *measured
 	failing  bool // the last count failed, so measured is old
+	hour     minutes.Ring[Minute]
 }
 
 // measured is what waited at one moment.
@@ -53,7 +55,9 @@ func NewMeter(config Config) *Meter {
 		config.Interval = measureInterval
 	}
 	m := &Meter{Config: config}
-	m.Registerer.MustRegister(newCollector(m))
+	if m.Registerer != nil {
+		m.Registerer.MustRegister(newCollector(m))
+	}
 	return m
 }
 
@@ -93,8 +97,33 @@ func (m *Meter) measure(ctx context.Context) error {
 	defer m.mu.Unlock()
 	if m.failing = err != nil; !m.failing {
 		m.head, m.measured = head, &measured{waiting, time.Now()}
+		m.hour.At(m.measured.at).note(m.measured)
 	}
 	return errors.Join(tablesErr, err)
+}
+
+// Minute is the most that waited in one minute, and the longest that a message had waited.
+type Minute struct {
+	Begin   time.Time `json:"minute"`
+	Events  uint64    `json:"events"`
+	Seconds float64   `json:"seconds"`
+}
+
+func (m *Minute) note(now *measured) {
+	m.Begin = minutes.Begin(now.at)
+	m.Events, m.Seconds = max(m.Events, now.Count), max(m.Seconds, now.age(false).Seconds())
+}
+
+// LastHour returns what was measured in the last hour, by minute, oldest first. Minutes in which nothing could be
+// measured are left out.
+func (m *Meter) LastHour() []Minute {
+	out := []Minute{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, minute := range m.hour.Last(time.Now()) {
+		out = append(out, minute.Value)
+	}
+	return out
 }
 
 func (m *Meter) count(ctx context.Context, of *tables) (head uint64, sum eventlog.Waiting, err error) {

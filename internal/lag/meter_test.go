@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
@@ -36,6 +37,31 @@ func TestTheLagRisesWhileNobodyProjectsAndFallsAfterwards(t *testing.T) {
 
 	w.Start(ctx, t, 10)
 	wait.Until(t, func() bool { return m.is(t, messages, 0) && m.is(t, seconds, 0) })
+}
+
+func TestTheLongestLagOfAMinuteIsRemembered(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	stop := w.Start(ctx, t, 10)
+	m := measure(ctx, t, w)
+	wait.Until(t, func() bool { return m.is(t, messages, 0) })
+	require.NoError(t, stop())
+	w.Log.Deliver(t, fixture.Pack("e1", "p1", "u1", 1), fixture.Pack("e2", "p2", "u2", 1))
+	wait.Until(t, func() bool { return m.is(t, messages, 2) })
+	longest := m.values(t, seconds)[""]
+	w.Start(ctx, t, 10)
+	wait.Until(t, func() bool { return m.is(t, messages, 0) && m.is(t, seconds, 0) })
+	hour := m.running.LastHour()
+	require.NotEmpty(t, hour)
+	require.LessOrEqual(t, len(hour), 60)
+	last := lag.Minute{}
+	for _, minute := range hour {
+		require.Equal(t, minute.Begin.Truncate(time.Minute), minute.Begin)
+		require.True(t, minute.Begin.After(last.Begin), "in order")
+		last.Begin, last.Events, last.Seconds = minute.Begin, max(last.Events, minute.Events), max(last.Seconds, minute.Seconds)
+	}
+	require.EqualValues(t, 2, last.Events)
+	require.GreaterOrEqual(t, last.Seconds, longest)
 }
 
 func TestTheLagRisesWhileTheDatabaseIsAway(t *testing.T) {

@@ -25,15 +25,17 @@ type meter struct {
 	database *store.Store
 	log      *testenv.Log
 	registry *prometheus.Registry
+	running  *lag.Meter
 }
 
 func measure(ctx context.Context, t *testing.T, w *world.World) *meter {
 	t.Helper()
 	database := w.OpenAs(ctx, t, "meter")
-	m := &meter{database, w.Log, prometheus.NewRegistry()}
+	m := &meter{database: database, log: w.Log, registry: prometheus.NewRegistry()}
 	running := lag.NewMeter(lag.Config{
 		Log: w.Log.Reader(t), Store: database, Logger: testenv.Logger(t), Registerer: m.registry, Interval: 10 * time.Millisecond,
 	})
+	m.running = running
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- running.Run(ctx) }()

@@ -53,6 +53,8 @@ const (
 	givesUpSoon = 2 * time.Hour
 	// longRefusing is how long no signature of a provider was valid, if that is a concern. A stranger's are not for long.
 	longRefusing = 30 * time.Minute
+	// recently is how long deliveries that were refused are a concern. Older ones are in the chart of the last hour.
+	recently = 15 * time.Minute
 )
 
 // refusals are the answers to deliveries that cost money: what was sent was not stored.
@@ -89,6 +91,9 @@ func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 	}
 	refused := map[string]uint64{}
 	for _, minute := range ingest.Answers {
+		if ingest.At.Sub(minute.Begin) > recently {
+			continue
+		}
 		for answer, count := range minute.Answers {
 			refused[answer] += count
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/minutes"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/webhook"
 )
@@ -124,7 +125,7 @@ func (i Ingest) archiveText(p *page.Page) {
 }
 
 // spans are the columns of the table of answers, in minutes.
-var spans = []int{1, 5, 15}
+var spans = []int{1, 5, 15, minutes.Kept}
 
 func (i Ingest) answersText(p *page.Page) {
 	counts := map[string][]uint64{}
@@ -142,7 +143,7 @@ func (i Ingest) answersText(p *page.Page) {
 		}
 	}
 	if len(counts) == 0 {
-		p.Section("ANSWERS: none in the last 15 minutes")
+		p.Section("ANSWERS: none in the last hour")
 		return
 	}
 	p.Section("ANSWERS")
@@ -154,7 +155,7 @@ func (i Ingest) answersText(p *page.Page) {
 		}
 		rows = append(rows, row)
 	}
-	p.Table("answer,this minute,last 5,last 15", rows)
+	p.Table("answer,this minute,last 5,last 15,last 60", rows)
 }
 
 func (i Ingest) since(t time.Time) string {

@@ -25,7 +25,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	ready := Ingest{
 		At: now, Version: "v1.4.0", StartedAt: now.Add(-time.Hour), Log: ServerLogOf(info), Archive: &archive.State{Archive: "/srv/archive", LookedAt: now},
 		Answers: []webhook.Minute{
-			minute(14, map[string]uint64{"accepted": 7}), minute(5, map[string]uint64{"accepted": 20}), minute(4, map[string]uint64{"accepted": 5, "unauthorized": 1}),
+			minute(59, map[string]uint64{"accepted": 2}), minute(14, map[string]uint64{"accepted": 7}), minute(5, map[string]uint64{"accepted": 20}), minute(4, map[string]uint64{"accepted": 5, "unauthorized": 1}),
 			minute(1, map[string]uint64{"accepted": 40}), minute(0, map[string]uint64{"accepted": 3, "duplicate": 1}),
 		},
 	}

@@ -47,7 +47,7 @@ func TestPackagesUseOnlyWhatTheirPlaceAllows(t *testing.T) {
 		"internal/projections": {"internal/catalogue", "internal/codec", "internal/events"},
 		"internal/tables":      {"internal/events", "internal/projections"},
 		"internal/providers":   {"internal/events"}, "internal/fingerprint": {"internal/events"},
-		"internal/webhook": {"internal/events", "internal/providers", "internal/telemetry/traces"},
+		"internal/webhook": {"internal/events", "internal/minutes", "internal/providers", "internal/telemetry/traces"},
 	}
 	for folder, imports := range repository.Imports() {
 		allowed, limited := may[folder]
