@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,9 +28,6 @@ type reconcileCommand struct {
 	objects *providerapi.Objects
 }
 
-// reconciledDays is how far back payments are compared. Most providers keep no older events, which could be pulled.
-const reconciledDays = 30
-
 // patience is the time after which a person wants to know what a command waits for.
 const patience = 5 * time.Second
 
@@ -54,7 +52,8 @@ func (c *reconcileCommand) Check(faults *cli.Faults) {
 		faults.Add(err)
 	}
 	if c.Since.IsZero() {
-		c.Since = time.Now().AddDate(0, 0, -reconciledDays)
+		// Most providers keep no older events, which could be pulled.
+		c.Since = time.Now().AddDate(0, 0, -reconcile.KeptDays)
 	}
 	if c.Since.After(time.Now()) {
 		faults.Addf("--since is in the future")
@@ -66,16 +65,22 @@ func (c *reconcileCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	ctx = providerapi.Watch(ctx, patience, func(what string) { fmt.Fprintln(streams.Err, what) })
 	return c.withSchema(ctx, store.LiveSchema, logger, func(ctx context.Context, s sources) error {
+		began := time.Now()
 		result, err := reconcile.Reconcile{
 			Provider: c.objects, Tables: s.store, Log: s.log, Since: c.Since, Now: time.Now,
 			Progress: func(kind providerapi.Kind, compared int) {
 				logger.DebugContext(ctx, "compared with the provider", "kind", string(kind), "count", compared)
 			},
 		}.Run(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = report.Reconciled(streams.Out, result, c.JSON)
 		}
-		if err := report.Reconciled(streams.Out, result, c.JSON); err != nil {
+		if kept := c.keep(ctx, s.store, result, began, err); errors.Is(kept, reconcile.ErrNotKept) {
+			fmt.Fprintf(streams.Err, "%s.\n", kept)
+		} else if err == nil {
+			err = kept
+		}
+		if err != nil {
 			return err
 		}
 		if c.MetricsFile != "" {
@@ -88,6 +93,17 @@ func (c *reconcileCommand) Run(ctx context.Context, streams cli.Streams) error {
 		}
 		return nil
 	})
+}
+
+// keep keeps the result for the console, or why there is none. A short comparison is for the one who asks for it.
+func (c *reconcileCommand) keep(ctx context.Context, tables *store.Store, result reconcile.Result, began time.Time, fault error) error {
+	switch {
+	case ctx.Err() != nil || c.Since.After(began.AddDate(0, 0, -reconcile.KeptDays)):
+		return nil
+	case fault != nil:
+		return reconcile.KeepFailure(ctx, tables, c.Name, began, fault)
+	}
+	return reconcile.Keep(ctx, tables, result, began)
 }
 
 // reconcileMetrics returns the metrics of a comparison that was complete.

@@ -33,6 +33,7 @@ func concerns(o *overviewPage) []concern {
 	parts.OfParts(&o.Status)
 	money.ofPurchases(o.Ungranted)
 	money.ofAmounts(o)
+	money.ofComparisons(o.Compared, o.At)
 	slices.SortStableFunc(money, func(a, b concern) int { return cmp.Compare(b.Sum, a.Sum) })
 	rest.OfTables(&o.Status)
 	rest.OfArchive(o.Ingest)

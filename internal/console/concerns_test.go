@@ -9,6 +9,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/reconcile"
 	"github.com/payfold/payfold/internal/report/attention"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
@@ -66,6 +67,22 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 				{Begin: noon.Add(-16 * time.Minute), Answers: map[string]uint64{"unauthorized": 40}},
 				{Begin: noon.Add(-15 * time.Minute), Answers: map[string]uint64{"unauthorized": 2, "accepted": 9, "duplicate": 1}},
 			}
+		},
+		"2 h ago the tables differed from what stripe lists: 2 payments that the tables lack (EUR 24.00), 1 subscription of another status.": func(o *overviewPage) {
+			o.Compared = []reconcile.Kept{{Provider: "stripe", ComparedAt: new(noon.Add(-2 * time.Hour)), Found: []reconcile.Found{
+				{What: reconcile.MissingPayment, Currency: "EUR", Count: 2, Amount: 2400}, {What: reconcile.OtherStatus, Count: 1},
+			}}}
+		},
+		"3 days ago the tables differed from what stripe lists: 1 refund of another amount (EUR 1.00), and more that were not looked at.": func(o *overviewPage) {
+			o.Compared = []reconcile.Kept{{Provider: "stripe", ComparedAt: new(noon.Add(-72 * time.Hour)), More: true, Found: []reconcile.Found{
+				{What: reconcile.OtherRefund, Currency: "EUR", Count: 1, Amount: 100},
+			}}}
+		},
+		"stripe knew none of the payments of the tables 2 h ago.": func(o *overviewPage) {
+			o.Compared = []reconcile.Kept{{Provider: "stripe", ComparedAt: new(noon.Add(-2 * time.Hour)), Stranger: true}}
+		},
+		"The tables could not be compared with stripe 3 h ago, so it is not known whether something is missing: the key is wrong.": func(o *overviewPage) {
+			o.Compared = []reconcile.Kept{{Provider: "stripe", FailedAt: new(noon.Add(-3 * time.Hour)), Error: "the key is wrong."}}
 		},
 		"No event has come for 5 h. The longest pause between the newest events was 2 h.": func(o *overviewPage) {
 			o.Silence = browse.Silence{Events: 200, Since: noon.Add(-5 * time.Hour), Longest: 2 * time.Hour}

@@ -51,6 +51,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"kindName": kindName,
 	"choices":  func(name string) []string { return choices[name] },
 
+	"compared":       nothingDiffers,
 	"noProjector":    func() string { return attention.NoProjector },
 	"replicasBehind": attention.ReplicasBehind,
 

@@ -47,6 +47,12 @@ func TestALostEventIsFoundByReconcileAndThenSent(t *testing.T) {
 	require.NotContains(t, said, "rk_live_wrong")
 	require.NoFileExists(t, metrics, "nothing is known")
 
+	kept := func(sql string) string {
+		text, err := query[string](t, w.database, "select "+sql+" from payfold.reconciled where provider = 'stripe'")
+		require.NoError(t, err)
+		return text
+	}
+	require.Contains(t, kept("error"), "STRIPE_API_KEY is wrong", "the console shows it")
 	args = append(args, "--stripe-api-key", "rk_test_1")
 	said = w.runWithExit(t, 3, args...)
 	require.Contains(t, said, "stripe has payment in_1 of EUR 12.00")
@@ -54,6 +60,12 @@ func TestALostEventIsFoundByReconcileAndThenSent(t *testing.T) {
 	text, err := os.ReadFile(metrics)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `payfold_reconcile_differences{provider="stripe"} 1`)
+
+	const found = `[{"count": 1, "amount": 1200, "currency": "EUR", "difference": "missing_payment"}]`
+	require.Equal(t, found, kept("found::text"))
+	require.Empty(t, kept("coalesce(error, '')"))
+	w.runWithExit(t, 0, append(args, "--since", time.Now().Add(-time.Hour).Format(time.RFC3339))...)
+	require.Equal(t, found, kept("found::text"), "a short comparison hides nothing")
 
 	event := fmt.Sprintf(`{"id":"evt_1","object":"event","type":"invoice.paid","created":%d,"livemode":true,"data":{"object":%s}}`, paid, invoice)
 	status, answer := w.deliverTo(t, providers.Named("stripe"), "evt_1", []byte(event))
@@ -63,6 +75,7 @@ func TestALostEventIsFoundByReconcileAndThenSent(t *testing.T) {
 		return err == nil && payments == 1
 	})
 	require.Contains(t, w.runWithExit(t, 0, args...), "The tables have what stripe has.")
+	require.Equal(t, "[]", kept("found::text"))
 	text, err = os.ReadFile(metrics)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `payfold_reconcile_differences{provider="stripe"} 0`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/reconcile"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
@@ -24,7 +25,8 @@ type OverviewAnswer struct {
 	Unclaimed []Amounts           `json:"waiting_for_user_money"`
 	Silence   Silence             `json:"silence"`
 	Newest    []explain.WithWhy   `json:"newest"` // the newest first
-	Pauses    []invitations.Pause `json:"-"`      // of invitations, in force
+	Compared  []reconcile.Kept    `json:"reconciled"`
+	Pauses    []invitations.Pause `json:"-"` // of invitations, in force
 }
 
 // Overview reads the answer for a start page, with at most newest events. today says when the day of a moment began.
@@ -43,6 +45,9 @@ func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int, tod
 		}
 		out.Newest = list.Items
 		if out.Pauses, err = invitations.Pauses(ctx, tx, now.At); err != nil {
+			return out, err
+		}
+		if out.Compared, err = reconcile.AllKept(ctx, tx); err != nil {
 			return out, err
 		}
 		return out, out.readMoney(ctx, tx, now, today(now.At))
