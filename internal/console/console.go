@@ -70,7 +70,7 @@ type Console struct {
 func New(config Config) *Console {
 	shop := clock{cmp.Or(config.TimeZone, time.UTC), time.Now}
 	return &Console{
-		Config: config, schemas: newSchemas(config.Tables), news: newNews(config), measured: browse.NewMeasures(store.LiveSchema),
+		Config: config, schemas: newSchemas(config.Tables), news: newNews(config), measured: browse.NewMeasures(store.LiveSchema, shop.zone),
 		standings: browse.NewStandings(), clock: shop, pages: with(shop),
 		downloads: make(chan struct{}, 1),
 	}

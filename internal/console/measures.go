@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/browse"
@@ -20,6 +19,7 @@ import (
 // measuresPage has the measures of a span, drawn and as tables.
 type measuresPage struct {
 	browse.MeasuresAnswer
+	Zone    string        `json:"time_zone"` // in which days begin
 	Steps   []browse.Step `json:"-"`
 	From    string        `json:"-"` // as it was typed
 	To      string        `json:"-"` // as it was typed
@@ -59,7 +59,7 @@ func (c *Console) measures(r *http.Request, asked query, tables *store.Store) (v
 	if err != nil {
 		return view{}, err
 	}
-	out := measuresPage{MeasuresAnswer: answer, Steps: browse.Steps, From: asked.Get("from"), To: asked.Get("to")}
+	out := measuresPage{MeasuresAnswer: answer, Zone: c.clock.zone.String(), Steps: browse.Steps, From: asked.Get("from"), To: asked.Get("to")}
 	out.draw()
 	return view{"measures.html", "Measures", answer.Moment, out, nil}, nil
 }
@@ -75,9 +75,7 @@ func (c *Console) measure(ctx context.Context, asked query, tables *store.Store)
 		return out, err
 	}
 	by := cmp.Or(browse.Step(asked.Get("by")), defaultStep)
-	out, err = c.measured.All(ctx, tables, func(now time.Time) (browse.Span, error) {
-		return browse.SpanOf(from, to, now, by)
-	})
+	out, err = c.measured.All(ctx, tables, from, to, by)
 	if errors.Is(err, browse.ErrSpan) {
 		return out, fmt.Errorf("%w: %w", errBadValue, err)
 	}
@@ -129,7 +127,7 @@ func measureRows(m browse.MeasuresAnswer) (out [][]string) {
 	for _, e := range m.Credits.Items {
 		var p browse.Period
 		if e.Month != nil {
-			p = browse.Period{From: *e.Month, To: e.Month.AddDate(0, 1, 0)}
+			p = browse.Period{From: *e.Month, To: e.End}
 		}
 		line("credits_expiring", p, "", e.Kind, e.Credits.String())
 	}

@@ -47,7 +47,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"percent":  percent,
 	"sum":      sumOf,
 	"preset":   func(s browse.Step) string { return presets[s] },
-	"month":    func(t *time.Time) string { return t.UTC().Format("2006-01") },
+	"month":    func(t *time.Time) string { return t.Format("2006-01") },
 	"kindName": kindName,
 	"choices":  func(name string) []string { return choices[name] },
 
@@ -56,7 +56,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"replicasBehind": attention.ReplicasBehind,
 
 	"number": func(n int) int64 { return int64(n) },
-	"day":    func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
+	"day":    func(t time.Time) string { return t.Format(time.DateOnly) },
 	"rejections": func(list []status.OutcomeCount) (sum int64) {
 		for _, count := range list {
 			if count.Reason != "" {

@@ -33,8 +33,7 @@ func (c clock) exact(t time.Time) string {
 
 // today is when the present day of the shop began.
 func (c clock) today(now time.Time) time.Time {
-	year, month, day := now.In(c.zone).Date()
-	return time.Date(year, month, day, 0, 0, 0, 0, c.zone)
+	return page.StartOfDay(page.DateOf(now, c.zone), c.zone)
 }
 
 // relative says how long before or after now a moment is, roughly. Clocks differ, so the next seconds are now.

@@ -1,4 +1,4 @@
--- what users can spend now, by kind and by the month in which it expires: null if it does not. $1: the tables are
+-- what users can spend now, by kind and by the month of zone $2 in which it expires: null if it does not. $1: the tables are
 -- live, so apps spend what they grant. Function wallet.grants counts what is left to users who have spent more than is
 -- left of a grant
 with taken as (
@@ -22,7 +22,7 @@ with taken as (
   union all
   select g.kind, g.expires_at, g.usable from debtor d cross join lateral wallet.grants(d.user_id) g
 )
-select kind, date_trunc('month', expires_at, 'UTC'), sum(credits)::text
+select kind, date_trunc('month', expires_at at time zone $2)::date, sum(credits)::text
 from usable
 where credits > 0
 group by 1, 2

@@ -1,4 +1,4 @@
--- subscriptions by the day on which they began and the day on which they ended: null if they have not. What counts is
+-- subscriptions by the day of zone $1 on which they began and the day on which they ended: null if they have not. What counts is
 -- what the view entitlement says of one subscription
 with refunded as (
   select s.subscription_id, max(p.reversed_at) as at
@@ -33,6 +33,6 @@ with refunded as (
       else greatest(least(until, now()), least(started_at, now())) end as ended
   from access
 )
-select date_trunc('day', began, 'UTC'), date_trunc('day', ended, 'UTC'), count(*)
+select (began at time zone $1)::date, (ended at time zone $1)::date, count(*)
 from life
 group by 1, 2

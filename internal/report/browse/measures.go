@@ -10,12 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // Measures computes numbers of a shop, and keeps each for half a minute or longer. docs/measures.md defines them. It is
 // safe for concurrent use.
 type Measures struct {
+	zone          *time.Location
 	revenue       *kept[[]RevenueDay]
 	recurring     *kept[recurringRevenue]
 	subscriptions *kept[[]lives]
@@ -23,13 +25,26 @@ type Measures struct {
 	credits       *kept[[]ExpiringCredits]
 }
 
-// NewMeasures returns Measures that know nothing yet. Apps spend what the schema live grants.
-func NewMeasures(live string) *Measures {
-	credits := func(ctx context.Context, tx pgx.Tx, now Moment) ([]ExpiringCredits, error) {
-		return readCredits(ctx, tx, now.Schema == live)
-	}
+// NewMeasures returns Measures that know nothing yet. Apps spend what the schema live grants. Days begin in the shop's
+// time zone, which must be one of the time zone database.
+func NewMeasures(live string, zone *time.Location) *Measures {
 	return &Measures{
-		newKept(readRevenue), newKept(readRecurring), newKept(readSubscriptions), newKept(readTrials), newKept(credits),
+		zone: zone,
+		revenue: newKept(func(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
+			return readRevenue(ctx, tx, zone)
+		}),
+		recurring: newKept(func(ctx context.Context, tx pgx.Tx, now Moment) (recurringRevenue, error) {
+			return readRecurring(ctx, tx, now.At, zone)
+		}),
+		subscriptions: newKept(func(ctx context.Context, tx pgx.Tx, _ Moment) ([]lives, error) {
+			return readSubscriptions(ctx, tx, zone)
+		}),
+		trials: newKept(func(ctx context.Context, tx pgx.Tx, _ Moment) ([]trial, error) {
+			return readTrials(ctx, tx, zone)
+		}),
+		credits: newKept(func(ctx context.Context, tx pgx.Tx, now Moment) ([]ExpiringCredits, error) {
+			return readCredits(ctx, tx, now.Schema == live, zone)
+		}),
 	}
 }
 
@@ -55,15 +70,13 @@ type MeasuresAnswer struct {
 // measuring bounds the connections that one page takes.
 const measuring = 3
 
-// All returns all measures of the span that chosen returns for the database's time.
-func (m *Measures) All(
-	ctx context.Context, db *store.Store, chosen func(now time.Time) (Span, error),
-) (out MeasuresAnswer, err error) {
+// All returns all measures of SpanOf(from, to, now, by), for the database's time.
+func (m *Measures) All(ctx context.Context, db *store.Store, from, to time.Time, by Step) (out MeasuresAnswer, err error) {
 	revenue, err := m.revenue.get(ctx, db)
 	if err != nil {
 		return out, err
 	}
-	if out.Span, err = chosen(revenue.At); err != nil {
+	if out.Span, err = SpanOf(from, to, revenue.At, by, m.zone); err != nil {
 		return out, err
 	}
 	var monthly measured[recurringRevenue]
@@ -108,10 +121,10 @@ func (m *Measures) RevenueOfLastDays(ctx context.Context, db *store.Store, days 
 	if err != nil {
 		return RevenueAnswer{}, err
 	}
-	first := Day.start(revenue.At).AddDate(0, 0, 1-days)
-	span := Span{first, first.AddDate(0, 0, days), Day}
+	end := Day.next(page.DateOf(revenue.At, m.zone))
+	span := spanOfDates(Day.before(end, days), end, Day, m.zone)
 	return RevenueAnswer{
-		Moment: revenue.Moment, Days: since(revenue.value, first), Fault: revenueFault(revenue.fault),
+		Moment: revenue.Moment, Days: since(revenue.value, span), Fault: revenueFault(revenue.fault),
 		Currencies: revenueByCurrency(revenue.value, span),
 	}, nil
 }
@@ -143,13 +156,9 @@ func (p *RevenuePeriod) add(day RevenueDay) {
 
 // revenueByCurrency adds up the days of each period and currency, the currency with the most payments first.
 func revenueByCurrency(days []RevenueDay, span Span) (out []CurrencyRevenue) {
-	periods := span.Periods()
-	at := map[time.Time]int{}
-	for i, p := range periods {
-		at[p.From] = i
-	}
+	periods, at := span.Periods(), span.places()
 	for _, day := range days {
-		i, has := at[span.By.start(day.Day)]
+		i, has := at[span.By.start(day.date)]
 		if !has {
 			continue
 		}
@@ -175,18 +184,23 @@ func revenueByCurrency(days []RevenueDay, span Span) (out []CurrencyRevenue) {
 type ExpiringCredits struct {
 	Kind    string     `json:"kind"`
 	Month   *time.Time `json:"month"` // its start; nil: they do not expire
+	End     time.Time  `json:"-"`     // of the month
 	Credits Sum        `json:"credits"`
 }
 
 //go:embed measured_credits.sql
 var creditsSQL string
 
-func readCredits(ctx context.Context, tx pgx.Tx, live bool) ([]ExpiringCredits, error) {
-	rows, _ := tx.Query(ctx, creditsSQL, live) // CollectRows returns its error
+func readCredits(ctx context.Context, tx pgx.Tx, live bool, zone *time.Location) ([]ExpiringCredits, error) {
+	rows, _ := tx.Query(ctx, creditsSQL, live, zone.String()) // CollectRows returns its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e ExpiringCredits, err error) {
+		var month *time.Time
 		var credits string
-		if err = row.Scan(&e.Kind, &e.Month, &credits); err != nil {
+		if err = row.Scan(&e.Kind, &month, &credits); err != nil {
 			return e, err
+		}
+		if month != nil {
+			e.Month, e.End = new(page.StartOfDay(*month, zone)), page.StartOfDay(Month.next(*month), zone)
 		}
 		e.Credits, err = parseSum(credits)
 		return e, err

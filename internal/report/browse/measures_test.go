@@ -1,8 +1,10 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/providers"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 	"github.com/payfold/payfold/internal/testenv/fixture"
@@ -96,7 +99,8 @@ func applyNow(ctx context.Context, t *testing.T, s *store.Store, after uint64, b
 type rowsOf struct {
 	payments      []projections.Payment
 	subscriptions []projections.SubscriptionState
-	until         map[string]*time.Time // of a subscription with a status
+	reversals     []projections.Reversal // in the order of the log
+	until         map[string]*time.Time  // of a subscription with a status
 	now           time.Time
 }
 
@@ -105,6 +109,8 @@ func readRows(ctx context.Context, t require.TestingT, tx pgx.Tx) (r rowsOf) {
 	r.payments, err = tables.Payments.Rows(ctx, tx, "")
 	require.NoError(t, err)
 	r.subscriptions, err = tables.SubscriptionStates.Rows(ctx, tx, "")
+	require.NoError(t, err)
+	r.reversals, err = tables.Reversals.Rows(ctx, tx, "order by stream_seq")
 	require.NoError(t, err)
 	r.until = map[string]*time.Time{}
 	rows, err := tx.Query(ctx, "select subscription_id, counts_until from subscription_facts")
@@ -213,18 +219,20 @@ func TestMeasuresAreThoseOfANaiveCount(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		fixture.Reset(ctx, t, s, fixture.AnyMode)
 		applyNow(ctx, t, s, 0, lifeOf(rt)...)
-		by := rapid.SampledFrom(Steps).Draw(rt, "by")
+		by, zone := rapid.SampledFrom(Steps).Draw(rt, "by"), drawZone(rt)
 		require.NoError(rt, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			rows := readRows(ctx, rt, tx)
-			span, err := SpanOf(rows.now.AddDate(0, 0, -110), time.Time{}, rows.now, by)
+			span, err := SpanOf(rows.now.AddDate(0, 0, -110), time.Time{}, rows.now, by, zone)
 			require.NoError(rt, err)
-			now := Moment{At: rows.now}
-			monthly, err := readRecurring(ctx, tx, now)
+			days, err := readRevenue(ctx, tx, zone)
 			require.NoError(rt, err)
-			all, err := readSubscriptions(ctx, tx, now)
+			monthly, err := readRecurring(ctx, tx, rows.now, zone)
 			require.NoError(rt, err)
-			trials, err := readTrials(ctx, tx, now)
+			all, err := readSubscriptions(ctx, tx, zone)
 			require.NoError(rt, err)
+			trials, err := readTrials(ctx, tx, zone)
+			require.NoError(rt, err)
+			rows.requireRevenue(rt, revenueByCurrency(days, span), span, seen)
 			rows.requireRecurring(rt, monthly.of(span), span, seen)
 			rows.requireSubscriptions(rt, countSubscriptions(all, span), span, seen)
 			rows.requireTrials(rt, countTrials(trials, span), span, seen)
@@ -232,8 +240,55 @@ func TestMeasuresAreThoseOfANaiveCount(t *testing.T) {
 			return nil
 		}))
 	})
-	for _, what := range []string{"recurring", "ended", "active", "new", "begun", "converted"} {
+	for _, what := range []string{"paid", "refunded", "recurring", "ended", "active", "new", "begun", "converted"} {
 		require.NotZero(t, seen[what], what)
+	}
+}
+
+// zones are some whose clocks change at different moments: not at all, at night, and at midnight.
+var zones = []string{"UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Kathmandu", "Asia/Beirut", "Africa/Cairo", "Pacific/Apia"}
+
+func drawZone(t *rapid.T) *time.Location {
+	zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))
+	require.NoError(t, err)
+	return zone
+}
+
+func (r rowsOf) requireRevenue(t *rapid.T, got []CurrencyRevenue, span Span, seen map[string]int) {
+	type sums struct{ gross, refunded int64 }
+	for i, p := range span.Periods() {
+		within := func(at time.Time) bool { return !at.Before(p.From) && at.Before(p.To) }
+		want, said := map[string]sums{}, map[string]sums{}
+		for _, of := range r.payments {
+			currency := cmp.Or(of.Currency, "unknown")
+			now := want[currency]
+			if of.Known && of.Amount != nil && within(of.OccurredAt) {
+				now.gross += *of.Amount
+				seen["paid"]++
+			}
+			var own []projections.Reversal
+			for _, reversal := range r.reversals {
+				if reversal.ProviderPaymentID == of.ProviderPaymentID {
+					own = append(own, reversal)
+				}
+			}
+			for j, amount := range projections.TakenBack(own, of) {
+				if within(own[j].OccurredAt) {
+					now.refunded += amount
+					seen["refunded"]++
+				}
+			}
+			want[currency] = now
+		}
+		maps.DeleteFunc(want, func(_ string, s sums) bool { return s == sums{} })
+		for _, c := range got {
+			gross, _ := c.Periods[i].Gross.Int64()
+			refunded, _ := c.Periods[i].Refunded.Int64()
+			if gross != 0 || refunded != 0 {
+				said[c.Currency] = sums{gross, refunded}
+			}
+		}
+		require.Equal(t, want, said, "%v", p)
 	}
 }
 
@@ -344,18 +399,18 @@ func TestRevenueOfPeriodsIsThatOfTheirDays(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "days") {
 			gross, refunded := rapid.Int64Range(0, 100).Draw(t, "gross"), rapid.Int64Range(-50, 200).Draw(t, "refunded")
 			days = append(days, RevenueDay{
-				Day: shopDays.AddDate(0, 0, rapid.IntRange(0, 90).Draw(t, "day")), Currency: rapid.SampledFrom([]string{"EUR", "JPY"}).Draw(t, "currency"),
+				date: shopDays.AddDate(0, 0, rapid.IntRange(0, 90).Draw(t, "day")), Currency: rapid.SampledFrom([]string{"EUR", "JPY"}).Draw(t, "currency"),
 				Payments: 1, Gross: SumOf(gross), Refunded: SumOf(refunded), Net: SumOf(gross - refunded),
 			})
 		}
-		span, err := SpanOf(shopDays.AddDate(0, 0, 10), shopDays.AddDate(0, 0, 70), shopDays, rapid.SampledFrom(Steps).Draw(t, "by"))
+		span, err := SpanOf(shopDays.AddDate(0, 0, 10), shopDays.AddDate(0, 0, 70), shopDays, rapid.SampledFrom(Steps).Draw(t, "by"), time.UTC)
 		require.NoError(t, err)
 		payments := int64(0)
 		for _, c := range revenueByCurrency(days, span) {
 			for _, p := range c.Periods {
 				gross, refunded, count := new(big.Int), new(big.Int), int64(0)
 				for _, d := range days {
-					if d.Currency == c.Currency && !d.Day.Before(p.From) && d.Day.Before(p.To) {
+					if d.Currency == c.Currency && !d.date.Before(p.From) && d.date.Before(p.To) {
 						gross, refunded, count = gross.Add(gross, d.Gross.number()), refunded.Add(refunded, d.Refunded.number()), count+1
 					}
 				}
@@ -366,7 +421,7 @@ func TestRevenueOfPeriodsIsThatOfTheirDays(t *testing.T) {
 		}
 		want := int64(0)
 		for _, d := range days {
-			if !d.Day.Before(span.From) && d.Day.Before(span.To) {
+			if !d.date.Before(span.From) && d.date.Before(span.To) {
 				want++
 			}
 		}
@@ -377,26 +432,32 @@ func TestRevenueOfPeriodsIsThatOfTheirDays(t *testing.T) {
 func TestPeriodsOfASpanFollowEachOther(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 31, 23, 59, 0, 0, time.UTC) // a Tuesday, the last day of a month
-	for _, by := range Steps {
-		span, err := SpanOf(time.Time{}, time.Time{}, now, by)
+	for _, name := range zones {
+		zone, err := time.LoadLocation(name)
 		require.NoError(t, err)
-		periods := span.Periods()
-		require.Len(t, periods, usual[by])
-		for i, p := range periods {
-			require.True(t, p.From.Before(p.To))
-			require.Equal(t, p.From, by.start(p.To.Add(-1)))
-			if i > 0 {
-				require.Equal(t, periods[i-1].To, p.From)
+		for _, by := range Steps {
+			span, err := SpanOf(time.Time{}, time.Time{}, now, by, zone)
+			require.NoError(t, err)
+			periods := span.Periods()
+			require.Len(t, periods, usual[by])
+			for i, p := range periods {
+				require.True(t, p.From.Before(p.To))
+				first, last := page.DateOf(p.From, zone), page.DateOf(p.To.Add(-1), zone)
+				require.Equal(t, first, by.start(last), "%s by %s", zone, by)
+				require.Equal(t, i, span.places()[first])
+				if i > 0 {
+					require.Equal(t, periods[i-1].To, p.From)
+				}
 			}
+			require.True(t, !now.Before(periods[len(periods)-1].From) && now.Before(span.To))
 		}
-		require.True(t, !now.Before(periods[len(periods)-1].From) && now.Before(span.To))
 	}
 	require.Equal(t, time.Monday, Week.start(now).Weekday())
 	for _, wrong := range []struct {
 		from, to time.Time
 		by       Step
 	}{{now, now.AddDate(0, 0, -3), Day}, {now.AddDate(-3, 0, 0), now, Day}, {now, now, "year"}} {
-		_, err := SpanOf(wrong.from, wrong.to, now, wrong.by)
+		_, err := SpanOf(wrong.from, wrong.to, now, wrong.by, time.UTC)
 		require.ErrorIs(t, err, ErrSpan)
 	}
 }
@@ -449,21 +510,28 @@ func TestCreditsAreWhatUsersCanSpend(t *testing.T) {
 		}
 		applyNow(ctx, t, s, uint64(len(bodies)), more...)
 		require.NoError(rt, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			got, err := readCredits(ctx, tx, true)
+			zone := drawZone(rt)
+			got, err := readCredits(ctx, tx, true, zone)
 			require.NoError(rt, err)
+			key := func(kind string, month *time.Time) string {
+				if month == nil {
+					return kind
+				}
+				return kind + " " + month.UTC().String()
+			}
 			sums := map[string]string{}
 			for _, e := range got {
-				sums[fmt.Sprint(e.Kind, " ", e.Month)] = e.Credits.String()
+				sums[key(e.Kind, e.Month)] = e.Credits.String()
 			}
-			rows, err := tx.Query(ctx, `select g.kind, date_trunc('month', g.expires_at, 'UTC'), sum(g.usable)::text
+			rows, err := tx.Query(ctx, `select g.kind, date_trunc('month', g.expires_at, $1), sum(g.usable)::text
 				from (select distinct user_id from credit_ledger) u cross join lateral wallet.grants(u.user_id) g
-				where g.usable > 0 group by 1, 2`)
+				where g.usable > 0 group by 1, 2`, zone.String())
 			require.NoError(rt, err)
 			want := map[string]string{}
 			var kind, sum string
 			var month *time.Time
 			_, err = pgx.ForEachRow(rows, []any{&kind, &month, &sum}, func() error {
-				want[fmt.Sprint(kind, " ", month)] = sum
+				want[key(kind, month)] = sum
 				return nil
 			})
 			require.Equal(rt, want, sums)

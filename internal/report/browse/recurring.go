@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // recurringRevenue is the recurring revenue of a schema.
@@ -20,7 +22,7 @@ type recurringRevenue struct {
 
 // recurringChange is by how much the recurring revenue of one currency changed on a day.
 type recurringChange struct {
-	day      time.Time
+	date     time.Time // see page.DateOf
 	currency string
 	by       Sum
 }
@@ -36,7 +38,7 @@ type paidPeriod struct {
 var recurringSQL string
 
 // readRecurring adds up the changes up to now. It holds the periods of one subscription in memory.
-func readRecurring(ctx context.Context, tx pgx.Tx, now Moment) (out recurringRevenue, err error) {
+func readRecurring(ctx context.Context, tx pgx.Tx, now time.Time, zone *time.Location) (out recurringRevenue, err error) {
 	sums := map[recurringKey]*big.Int{}
 	var of string
 	var own []paidPeriod
@@ -46,7 +48,7 @@ func readRecurring(ctx context.Context, tx pgx.Tx, now Moment) (out recurringRev
 	var from, end, until *time.Time
 	_, err = pgx.ForEachRow(rows, []any{&subscription, &currency, &amount, &from, &end, &until}, func() error {
 		if subscription != of {
-			addRecurring(sums, own, now.At)
+			addRecurring(sums, own, now, zone)
 			of, own = subscription, own[:0]
 		}
 		if from == nil || end == nil || !from.Before(*end) {
@@ -56,20 +58,20 @@ func readRecurring(ctx context.Context, tx pgx.Tx, now Moment) (out recurringRev
 		own = append(own, paidPeriod{currency, monthly(amount, *from, *end), *from, *until})
 		return nil
 	})
-	addRecurring(sums, own, now.At)
+	addRecurring(sums, own, now, zone)
 	for key, by := range sums {
 		if by.Sign() != 0 {
-			out.changes = append(out.changes, recurringChange{time.Unix(key.day, 0).UTC(), key.currency, sum(by)})
+			out.changes = append(out.changes, recurringChange{time.Unix(key.date, 0).UTC(), key.currency, sum(by)})
 		}
 	}
 	slices.SortFunc(out.changes, func(a, b recurringChange) int {
-		return cmp.Or(a.day.Compare(b.day), cmp.Compare(a.currency, b.currency))
+		return cmp.Or(a.date.Compare(b.date), cmp.Compare(a.currency, b.currency))
 	})
 	return out, err
 }
 
 type recurringKey struct {
-	day      int64
+	date     int64
 	currency string
 }
 
@@ -96,7 +98,7 @@ func monthly(amount int64, from, to time.Time) int64 {
 
 // addRecurring adds the changes of one subscription. If several payments cover a moment, the largest of a currency
 // counts, so that an upgrade that is paid in part does not count as a cheaper plan.
-func addRecurring(sums map[recurringKey]*big.Int, periods []paidPeriod, now time.Time) {
+func addRecurring(sums map[recurringKey]*big.Int, periods []paidPeriod, now time.Time, zone *time.Location) {
 	type edge struct {
 		at     time.Time
 		begins bool
@@ -129,7 +131,7 @@ func addRecurring(sums map[recurringKey]*big.Int, periods []paidPeriod, now time
 			largest[currency] += 0
 		}
 		for currency, amount := range largest {
-			key := recurringKey{Day.start(e.at).Unix(), currency}
+			key := recurringKey{page.DateOf(e.at, zone).Unix(), currency}
 			if amount != counted[currency] && sums[key] == nil {
 				sums[key] = new(big.Int)
 			}
@@ -159,9 +161,10 @@ func (r recurringRevenue) of(span Span) (out []CurrencyRecurring) {
 	periods := span.Periods()
 	at := map[string]int{}
 	var sums []Sum
-	place := 0
-	for i, p := range periods {
-		for ; place < len(r.changes) && r.changes[place].day.Before(p.To); place++ {
+	place, end := 0, span.first
+	for i := range periods {
+		end = span.By.next(end)
+		for ; place < len(r.changes) && r.changes[place].date.Before(end); place++ {
 			change := r.changes[place]
 			if _, has := at[change.currency]; !has {
 				at[change.currency] = len(out)

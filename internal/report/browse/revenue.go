@@ -11,21 +11,24 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts on
 // its own day and a reversal on its own.
 //
-// All sums equal those of the table revenue_daily, but do not wrap. The table's columns of rejected events are left
+// If the shop's time zone is UTC, all sums equal those of the table revenue_daily, but do not wrap. The table's columns of rejected events are left
 // out, because the amounts of these events are only in the log.
 type RevenueDay struct {
-	Day      time.Time `json:"day"` // its start, UTC
+	Day      time.Time `json:"day"` // its start in the shop's time zone
 	Currency string    `json:"currency"`
 	Kind     string    `json:"kind"`
 	Payments int64     `json:"payments"`
 	Gross    Sum       `json:"gross"`
 	Refunded Sum       `json:"refunded"`
 	Net      Sum       `json:"net"`
+
+	date time.Time // see page.DateOf
 }
 
 // RevenueAnswer has the revenue of some days. Its Moment is the moment of the computation.
@@ -45,32 +48,32 @@ func revenueFault(fault string) string {
 	return fault
 }
 
-// since returns the days from first on. The days are the newest first.
-func since(days []RevenueDay, first time.Time) []RevenueDay {
-	end := sort.Search(len(days), func(i int) bool { return days[i].Day.Before(first) })
+// since returns the days from the first of the span on. The days are the newest first.
+func since(days []RevenueDay, span Span) []RevenueDay {
+	end := sort.Search(len(days), func(i int) bool { return days[i].date.Before(span.first) })
 	return days[:end:end]
 }
 
 //go:embed revenue_paid.sql
 var revenuePaidSQL string
 
-func readRevenue(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
+func readRevenue(ctx context.Context, tx pgx.Tx, zone *time.Location) ([]RevenueDay, error) {
 	days := revenueDays{}
-	rows, _ := tx.Query(ctx, revenuePaidSQL) // ForEachRow returns its error
+	rows, _ := tx.Query(ctx, revenuePaidSQL, zone.String()) // ForEachRow returns its error
 	var d RevenueDay
 	var gross string
-	_, err := pgx.ForEachRow(rows, []any{&d.Day, &d.Currency, &d.Kind, &d.Payments, &gross}, func() (err error) {
+	_, err := pgx.ForEachRow(rows, []any{&d.date, &d.Currency, &d.Kind, &d.Payments, &gross}, func() (err error) {
 		d.Gross, err = parseSum(gross)
-		*days.at(d.Day, d.Currency, d.Kind) = d
+		*days.at(d.date, d.Currency, d.Kind) = d
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := days.addReversals(ctx, tx); err != nil {
+	if err := days.addReversals(ctx, tx, zone); err != nil {
 		return nil, err
 	}
-	return days.list(), nil
+	return days.list(zone), nil
 }
 
 type revenueKey struct {
@@ -80,11 +83,10 @@ type revenueKey struct {
 
 type revenueDays map[revenueKey]*RevenueDay
 
-func (days revenueDays) at(moment time.Time, currency, kind string) *RevenueDay {
-	day := moment.UTC().Truncate(24 * time.Hour)
-	key := revenueKey{day.Unix(), cmp.Or(currency, "unknown"), cmp.Or(kind, "unknown")}
+func (days revenueDays) at(date time.Time, currency, kind string) *RevenueDay {
+	key := revenueKey{date.Unix(), cmp.Or(currency, "unknown"), cmp.Or(kind, "unknown")}
 	if days[key] == nil {
-		days[key] = &RevenueDay{Day: day, Currency: key.currency, Kind: key.kind}
+		days[key] = &RevenueDay{date: date, Currency: key.currency, Kind: key.kind}
 	}
 	return days[key]
 }
@@ -93,12 +95,12 @@ func (days revenueDays) at(moment time.Time, currency, kind string) *RevenueDay 
 var revenueReversalsSQL string
 
 // addReversals adds to Refunded of each day what its reversals have taken back. It holds those of one payment in memory.
-func (days revenueDays) addReversals(ctx context.Context, tx pgx.Tx) error {
+func (days revenueDays) addReversals(ctx context.Context, tx pgx.Tx, zone *time.Location) error {
 	var of projections.Payment
 	var own []projections.Reversal
 	addOwn := func() {
 		for i, amount := range projections.TakenBack(own, of) {
-			day := days.at(own[i].OccurredAt, of.Currency, of.Kind)
+			day := days.at(page.DateOf(own[i].OccurredAt, zone), of.Currency, of.Kind)
 			day.Refunded = day.Refunded.Add(SumOf(amount))
 		}
 		own = own[:0]
@@ -119,17 +121,17 @@ func (days revenueDays) addReversals(ctx context.Context, tx pgx.Tx) error {
 }
 
 // list returns the days, the newest first.
-func (days revenueDays) list() []RevenueDay {
+func (days revenueDays) list(zone *time.Location) []RevenueDay {
 	out := make([]RevenueDay, 0, len(days))
 	for _, d := range days {
 		if d.Payments == 0 && d.Gross == (Sum{}) && d.Refunded == (Sum{}) {
 			continue
 		}
-		d.Net = d.Gross.Sub(d.Refunded)
+		d.Day, d.Net = page.StartOfDay(d.date, zone), d.Gross.Sub(d.Refunded)
 		out = append(out, *d)
 	}
 	slices.SortFunc(out, func(a, b RevenueDay) int {
-		return cmp.Or(b.Day.Compare(a.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(b.date.Compare(a.date), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Kind, b.Kind))
 	})
 	return out
 }

@@ -43,9 +43,9 @@ func fold(ctx context.Context, t *testing.T, s *store.Store, bodies []string) []
 	}
 	days := revenueDays{}
 	for _, d := range whole.Revenue.Rows() {
-		*days.at(d.Day, d.Currency, d.Kind) = RevenueDay{d.Day, d.Currency, d.Kind, d.Payments, SumOf(d.Gross), SumOf(d.Refunded), SumOf(d.Net)}
+		*days.at(d.Day, d.Currency, d.Kind) = RevenueDay{d.Day, d.Currency, d.Kind, d.Payments, SumOf(d.Gross), SumOf(d.Refunded), SumOf(d.Net), d.Day}
 	}
-	return days.list()
+	return days.list(time.UTC)
 }
 
 func advance(part []events.Event, after uint64) store.Advance {
@@ -58,7 +58,7 @@ func advance(part []events.Event, after uint64) store.Advance {
 
 func revenueOf(ctx context.Context, t require.TestingT, s *store.Store) (days []RevenueDay) {
 	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		days, err = readRevenue(ctx, tx, Moment{})
+		days, err = readRevenue(ctx, tx, time.UTC)
 		return err
 	}))
 	return days
@@ -122,11 +122,11 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 			values ($1, 'provider', 'pro', 100, 'EUR', 'e', $2, 1, true, true, false, 0)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
 		require.NoError(t, err)
 	}
-	measures := NewMeasures(store.LiveSchema)
+	measures := NewMeasures(store.LiveSchema, time.UTC)
 	got, err := measures.RevenueOfLastDays(ctx, s, 2)
 	require.NoError(t, err)
 	require.Len(t, got.Days, 2)
-	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: SumOf(100), Net: SumOf(100)}, got.Days[0])
+	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: SumOf(100), Net: SumOf(100), date: today}, got.Days[0])
 	require.Empty(t, got.Fault)
 
 	_, err = s.Pool().Exec(ctx, "delete from payment_facts")
@@ -146,7 +146,7 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 func TestRevenueIsOfTheTablesThatHaveTheName(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t, shop...)
-	measures := NewMeasures(store.LiveSchema)
+	measures := NewMeasures(store.LiveSchema, time.UTC)
 	got, err := measures.RevenueOfLastDays(ctx, s, 10_000)
 	require.NoError(t, err)
 	require.NotEmpty(t, got.Days)
@@ -183,7 +183,7 @@ func TestRevenueOfTooManyPaymentsCannotBeAddedUp(t *testing.T) {
 
 func faultOfRevenue(ctx context.Context, t *testing.T, s *store.Store) string {
 	t.Helper()
-	got, err := NewMeasures(store.LiveSchema).RevenueOfLastDays(ctx, s, 1)
+	got, err := NewMeasures(store.LiveSchema, time.UTC).RevenueOfLastDays(ctx, s, 1)
 	require.NoError(t, err)
 	require.Empty(t, got.Days)
 	return got.Fault

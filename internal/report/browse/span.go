@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // Step is the length of the periods of a Span.
@@ -25,11 +27,14 @@ const maxPeriods = 400
 // usual is how many periods a span has for which nobody names an end.
 var usual = map[Step]int{Day: 30, Week: 12, Month: 12}
 
-// Span is a time of whole periods, in UTC. To is not in it.
+// Span is a time of whole periods in the shop's time zone. To is not in it.
 type Span struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	By   Step      `json:"by"`
+
+	first, end time.Time // the dates of From and To; see page.DateOf
+	zone       *time.Location
 }
 
 // Period is one day, week or month. To is not in it.
@@ -43,53 +48,67 @@ var ErrSpan = errors.New("the time cannot be shown")
 
 // SpanOf returns the whole periods of this length that have some part of the time between from and to. Without to they
 // end with the present one; without from they are the last 30 days, 12 weeks or 12 months.
-func SpanOf(from, to, now time.Time, by Step) (Span, error) {
+func SpanOf(from, to, now time.Time, by Step, zone *time.Location) (Span, error) {
 	if usual[by] == 0 {
 		return Span{}, fmt.Errorf("%w: by is day, week or month", ErrSpan)
 	}
-	out := Span{By: by, To: by.next(by.start(now))}
+	end := by.next(by.start(page.DateOf(now, zone)))
 	if !to.IsZero() {
-		if out.To = by.start(to); out.To.Before(to) {
-			out.To = by.next(out.To)
+		if end = by.start(page.DateOf(to, zone)); page.StartOfDay(end, zone).Before(to) {
+			end = by.next(end)
 		}
 	}
-	if out.From = by.start(from); from.IsZero() {
-		out.From = by.before(out.To, usual[by])
+	first := by.start(page.DateOf(from, zone))
+	if from.IsZero() {
+		first = by.before(end, usual[by])
 	}
-	if !out.From.Before(out.To) {
+	if !first.Before(end) {
 		return Span{}, fmt.Errorf("%w: it ends before it begins", ErrSpan)
 	}
-	if by.before(out.To, maxPeriods).After(out.From) {
+	if by.before(end, maxPeriods).After(first) {
 		return Span{}, fmt.Errorf("%w: it has more than %d periods; choose longer ones", ErrSpan, maxPeriods)
 	}
-	return out, nil
+	return spanOfDates(first, end, by, zone), nil
+}
+
+func spanOfDates(first, end time.Time, by Step, zone *time.Location) Span {
+	return Span{page.StartOfDay(first, zone), page.StartOfDay(end, zone), by, first, end, zone}
 }
 
 // Periods lists the periods, the oldest first.
 func (s Span) Periods() (all []Period) {
-	for from := s.From; from.Before(s.To); {
-		to := s.By.next(from)
+	from := s.From
+	for date := s.first; date.Before(s.end); date = s.By.next(date) {
+		to := page.StartOfDay(s.By.next(date), s.zone)
 		all = append(all, Period{from, to})
 		from = to
 	}
 	return all
 }
 
-// start is the beginning of the period in which a time is.
-func (s Step) start(t time.Time) time.Time {
-	year, month, day := t.UTC().Date()
+// places returns the places of the periods by the date on which each begins.
+func (s Span) places() map[time.Time]int {
+	out := map[time.Time]int{}
+	for date := s.first; date.Before(s.end); date = s.By.next(date) {
+		out[date] = len(out)
+	}
+	return out
+}
+
+// start is the date on which the period of a date begins.
+func (s Step) start(date time.Time) time.Time {
 	switch s {
 	case Month:
-		day = 1
+		return date.AddDate(0, 0, 1-date.Day())
 	case Week:
-		day -= (int(t.UTC().Weekday()) + 6) % 7
+		return date.AddDate(0, 0, -((int(date.Weekday()) + 6) % 7))
 	}
-	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	return date
 }
 
 func (s Step) next(from time.Time) time.Time { return s.before(from, -1) }
 
-// before is the beginning of the period that comes so many periods earlier than the one that begins at from.
+// before is the date on which a period begins that comes so many periods earlier than the one that begins at from.
 func (s Step) before(from time.Time, periods int) time.Time {
 	switch s {
 	case Month:

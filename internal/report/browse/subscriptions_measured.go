@@ -9,6 +9,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // SubscriptionPeriod counts the subscriptions of one period. Active is the number at its end, or now.
@@ -20,7 +21,7 @@ type SubscriptionPeriod struct {
 	Churn  *float64 `json:"churn"` // Ended of those that were active when the period began; nil: none were
 }
 
-// lives counts the subscriptions that began on one day and ended on another.
+// lives counts the subscriptions that began on one date and ended on another.
 type lives struct {
 	began time.Time
 	ended *time.Time // nil: they are active
@@ -30,8 +31,8 @@ type lives struct {
 //go:embed measured_subscriptions.sql
 var subscriptionsSQL string
 
-func readSubscriptions(ctx context.Context, tx pgx.Tx, _ Moment) ([]lives, error) {
-	rows, _ := tx.Query(ctx, subscriptionsSQL) // CollectRows returns its error
+func readSubscriptions(ctx context.Context, tx pgx.Tx, zone *time.Location) ([]lives, error) {
+	rows, _ := tx.Query(ctx, subscriptionsSQL, zone.String()) // CollectRows returns its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l lives, err error) {
 		return l, row.Scan(&l.began, &l.ended, &l.count)
 	})
@@ -39,15 +40,14 @@ func readSubscriptions(ctx context.Context, tx pgx.Tx, _ Moment) ([]lives, error
 
 // countSubscriptions counts the subscriptions of each period of the span.
 func countSubscriptions(all []lives, span Span) []SubscriptionPeriod {
-	periods := span.Periods()
+	periods, at := span.Periods(), span.places()
 	out := make([]SubscriptionPeriod, len(periods))
-	at := map[time.Time]int{}
 	for i, p := range periods {
-		out[i].Period, at[p.From] = p, i
+		out[i].Period = p
 	}
 	var active int64 // when the span begins
 	for _, l := range all {
-		if l.began.Before(span.From) {
+		if l.began.Before(span.first) {
 			active += l.count
 		} else if i, has := at[span.By.start(l.began)]; has {
 			out[i].New += l.count
@@ -55,7 +55,7 @@ func countSubscriptions(all []lives, span Span) []SubscriptionPeriod {
 		if l.ended == nil {
 			continue
 		}
-		if l.ended.Before(span.From) {
+		if l.ended.Before(span.first) {
 			active -= l.count
 		} else if i, has := at[span.By.start(*l.ended)]; has {
 			out[i].Ended += l.count
@@ -88,14 +88,14 @@ type TrialPeriod struct {
 
 // trial is one subscription's trial.
 type trial struct {
-	began              time.Time
+	began              time.Time // the date
 	running, converted bool
 }
 
 //go:embed measured_trials.sql
 var trialsSQL string
 
-func readTrials(ctx context.Context, tx pgx.Tx, _ Moment) (all []trial, err error) {
+func readTrials(ctx context.Context, tx pgx.Tx, zone *time.Location) (all []trial, err error) {
 	rows, _ := tx.Query(ctx, trialsSQL) // ForEachRow returns its error
 	var written []byte
 	var paid *time.Time
@@ -108,7 +108,7 @@ func readTrials(ctx context.Context, tx pgx.Tx, _ Moment) (all []trial, err erro
 		first := facts.First(func(f *projections.Fact) bool { return f.Status == events.Trialing })
 		if first != nil {
 			converted := paid != nil && !paid.Before(first.At)
-			all = append(all, trial{first.At, running && !converted, converted})
+			all = append(all, trial{page.DateOf(first.At, zone), running && !converted, converted})
 		}
 		return nil
 	})
@@ -116,11 +116,10 @@ func readTrials(ctx context.Context, tx pgx.Tx, _ Moment) (all []trial, err erro
 }
 
 func countTrials(all []trial, span Span) []TrialPeriod {
-	periods := span.Periods()
+	periods, at := span.Periods(), span.places()
 	out := make([]TrialPeriod, len(periods))
-	at := map[time.Time]int{}
 	for i, p := range periods {
-		out[i].Period, at[p.From] = p, i
+		out[i].Period = p
 	}
 	for _, t := range all {
 		i, has := at[span.By.start(t.began)]
