@@ -89,10 +89,11 @@ func TestAPageLooksAtABoundedNumberOfEventsAndSaysHowFar(t *testing.T) {
 	ctx, s := setup(t)
 	const oldest, last = 1_000_000, 1_000_000 + 2*window + 10
 	fill(ctx, t, s, oldest, last, oldest) // only the oldest one is rejected
+	setType(ctx, t, s, "rare", oldest)
 	for name, of := range map[string]struct {
 		Filter
 		window int64
-	}{"all": {Filter{Outcome: "rejected"}, window}, "of a user": {Filter{Outcome: "rejected", User: "u1"}, namedWindow}} {
+	}{"all": {Filter{Type: "rare"}, window}, "of a user": {Filter{Outcome: "rejected", User: "u1"}, namedWindow}} {
 		f, pages := of.Filter, 0
 		for {
 			page, err := Events(ctx, s, f, 10)
@@ -111,6 +112,35 @@ func TestAPageLooksAtABoundedNumberOfEventsAndSaysHowFar(t *testing.T) {
 		}
 		require.EqualValues(t, (last-oldest)/of.window+1, pages, name)
 	}
+	for _, f := range []Filter{{Outcome: "rejected"}, {Reason: "missing_user"}} {
+		page, err := Events(ctx, s, f, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"f1000000"}, ids(page.Items), "rejected events have an index")
+		require.Nil(t, page.Next)
+		require.True(t, page.Complete)
+	}
+}
+
+func setType(ctx context.Context, t *testing.T, s *store.Store, name string, seqs ...int64) {
+	t.Helper()
+	_, err := s.Pool().Exec(ctx, "update processed_event set event_type = $1 where stream_seq = any($2)", name, seqs)
+	require.NoError(t, err)
+}
+
+func TestAPageLooksAtABoundedNumberOfRejectedEvents(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	fill(ctx, t, s, 1, namedWindow+5, 1) // all are rejected
+	setType(ctx, t, s, "rare", 2)
+	page, err := Events(ctx, s, Filter{Outcome: "rejected", Type: "rare"}, 10)
+	require.NoError(t, err)
+	require.Empty(t, page.Items)
+	require.False(t, page.Complete)
+	require.EqualValues(t, 6, *page.Next)
+	page, err = Events(ctx, s, Filter{Outcome: "rejected", Type: "rare", Before: *page.Next}, 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{"f2"}, ids(page.Items))
+	require.Nil(t, page.Next)
 }
 
 // A page goes over numbers that no event has, as where a log was adopted, in one step.
@@ -119,10 +149,11 @@ func TestAGapInTheSequencesIsNoPage(t *testing.T) {
 	ctx, s := setup(t)
 	fill(ctx, t, s, 1, 10, 10)
 	fill(ctx, t, s, 10_000_000, 10_000_010, 100)
-	first, err := Events(ctx, s, Filter{Outcome: "rejected"}, 10)
+	setType(ctx, t, s, "rare", 10, 10_000_000)
+	first, err := Events(ctx, s, Filter{Type: "rare"}, 10)
 	require.NoError(t, err)
 	require.Equal(t, []string{"f10000000"}, ids(first.Items))
-	second, err := Events(ctx, s, Filter{Outcome: "rejected", Before: *first.Next}, 10)
+	second, err := Events(ctx, s, Filter{Type: "rare", Before: *first.Next}, 10)
 	require.NoError(t, err)
 	require.Equal(t, []string{"f10"}, ids(second.Items))
 	require.Nil(t, second.Next)
@@ -139,15 +170,16 @@ func TestPagesAreTheWholeList(t *testing.T) {
 		for i := range length { // the log's clock is off by up to the slack
 			off := time.Duration(rapid.IntRange(-5, 4).Draw(t, "off")) * time.Minute
 			seq := int64(i + 1 + i/7*5)
-			_, err := s.Pool().Exec(ctx, `insert into processed_event (event_id, stream_seq, event_type, action, user_id, provider_payment_id, outcome, occurred_at, received_at)
-				values ($1, $2, $3, 'payment', $4, $5, $6, $7, $7)`, fmt.Sprint("e", seq), seq, rapid.SampledFrom([]string{"a.x", "a.y", "b"}).Draw(t, "type"),
+			_, err := s.Pool().Exec(ctx, `insert into processed_event (event_id, stream_seq, event_type, action, user_id, provider_payment_id, outcome, reason, occurred_at, received_at)
+				values ($1, $2, $3, 'payment', $4, $5, $6, case $6 when 'rejected' then 'missing_user' when 'ignored' then 'unpaid' end, $7, $7)`, fmt.Sprint("e", seq), seq, rapid.SampledFrom([]string{"a.x", "a.y", "b"}).Draw(t, "type"),
 				rapid.SampledFrom([]string{"u1", "u2"}).Draw(t, "user"), rapid.SampledFrom([]string{"p1", "p2"}).Draw(t, "payment"),
-				rapid.SampledFrom([]string{"applied", "ignored"}).Draw(t, "outcome"), receivedAt(seq).Add(off))
+				rapid.SampledFrom([]string{"applied", "ignored", "rejected"}).Draw(t, "outcome"), receivedAt(seq).Add(off))
 			require.NoError(t, err)
 		}
 		f := Filter{
-			Type: rapid.SampledFrom([]string{"", "a.*", "b"}).Draw(t, "types"), Outcome: rapid.SampledFrom([]string{"", "applied"}).Draw(t, "outcomes"),
-			User: rapid.SampledFrom([]string{"", "u1"}).Draw(t, "users"), Payment: rapid.SampledFrom([]string{"", "p1"}).Draw(t, "payments"),
+			Type: rapid.SampledFrom([]string{"", "a.*", "b"}).Draw(t, "types"), Outcome: rapid.SampledFrom([]string{"", "applied", "rejected"}).Draw(t, "outcomes"),
+			Reason: rapid.SampledFrom([]string{"", "", "missing_user", "unpaid"}).Draw(t, "reasons"),
+			User:   rapid.SampledFrom([]string{"", "u1"}).Draw(t, "users"), Payment: rapid.SampledFrom([]string{"", "p1"}).Draw(t, "payments"),
 		}
 		if rapid.Bool().Draw(t, "from") {
 			f.From = receivedAt(int64(rapid.IntRange(-20, 120).Draw(t, "from minute")))
@@ -158,7 +190,8 @@ func TestPagesAreTheWholeList(t *testing.T) {
 		want := []string{}
 		rows, err := s.Pool().Query(ctx, `select event_id from processed_event where ($1 = '' or event_type ~ ('^' || $1)) and ($2 = '' or outcome = $2)
 			and ($3 = '' or user_id = $3) and ($4 = '' or provider_payment_id = $4) and ($5::timestamptz is null or received_at >= $5)
-			and ($6::timestamptz is null or received_at < $6) order by stream_seq desc`, f.Type, f.Outcome, f.User, f.Payment, orNil(f.From), orNil(f.To))
+			and ($6::timestamptz is null or received_at < $6) and ($7 = '' or reason = $7) order by stream_seq desc`,
+			f.Type, f.Outcome, f.User, f.Payment, orNil(f.From), orNil(f.To), f.Reason)
 		require.NoError(t, err)
 		defer rows.Close()
 		for rows.Next() {

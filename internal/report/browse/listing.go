@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -22,9 +23,11 @@ const (
 	namedWindow = 10_000
 )
 
-// listing is a list of events that is read from an index in the order of the log.
+// listing is a list of events that is read from an index in the order of the log: that of all events, that of a name, or
+// that of the rejected ones.
 type listing struct {
-	column string // the events have one of @names in it; empty: the list is of all events
+	column   string // the events have one of @names in it; empty: any
+	rejected bool   // the events are rejected, and no column is given
 
 	from, before int64 // the sequences that matter: from ≤ seq < before
 
@@ -60,7 +63,17 @@ func newListing(ctx context.Context, tx pgx.Tx, f Filter) (*listing, error) {
 			l.require("w."+column+" = @"+column, column, explain.Storable(value))
 		}
 	}
+	// Every reason but one is that of a rejection.
+	l.rejected = l.column == "" && (f.Outcome == string(projections.Rejected) || f.Reason != "" && f.Reason != string(projections.NotPaid))
 	return l, l.limitTime(ctx, tx, f)
+}
+
+// events are those of the index, if the list has no column.
+func (l *listing) events() string {
+	if l.rejected {
+		return "processed_event where outcome = 'rejected' and"
+	}
+	return "processed_event where"
 }
 
 // by limits the list to events with one of these names in a column. The first such column decides
@@ -125,6 +138,10 @@ func (l *listing) floor(ctx context.Context, tx pgx.Tx) (floor int64, err error)
 	switch {
 	case len(l.conditions) == 0:
 		return l.from, nil
+	case l.rejected:
+		sql = `select coalesce((select stream_seq from processed_event
+			where outcome = 'rejected' and stream_seq >= @from and stream_seq < @before
+			order by stream_seq desc offset @window - 1 limit 1), 0)`
 	case l.column != "":
 		sql = fmt.Sprintf(`select coalesce(max(w.stream_seq), 0) from unnest(@names::text[]) as n(name) cross join lateral (
 			select stream_seq from processed_event where %s = n.name and stream_seq >= @from and stream_seq < @before
@@ -136,7 +153,7 @@ func (l *listing) floor(ctx context.Context, tx pgx.Tx) (floor int64, err error)
 
 // seqs returns the first sequences of the list, down to floor.
 func (l *listing) seqs(ctx context.Context, tx pgx.Tx, floor int64, limit int) ([]int64, error) {
-	list, looked := "(select * from processed_event where stream_seq >= @from and stream_seq < @before) w", limit
+	list, looked := "(select * from "+l.events()+" stream_seq >= @from and stream_seq < @before) w", limit
 	if l.column != "" {
 		list = fmt.Sprintf(`unnest(@names::text[]) as n(name) cross join lateral (
 			select * from processed_event where %s = n.name and stream_seq >= @from and stream_seq < @before
@@ -152,7 +169,7 @@ func (l *listing) seqs(ctx context.Context, tx pgx.Tx, floor int64, limit int) (
 }
 
 func (l *listing) window() int {
-	if l.column != "" {
+	if l.column != "" || l.rejected {
 		return namedWindow
 	}
 	return window
@@ -172,7 +189,7 @@ func (l *listing) endsAt(ctx context.Context, tx pgx.Tx, floor int64) (ends bool
 	if l.column != "" {
 		return false, nil
 	}
-	err = tx.QueryRow(ctx, "select not exists (select from processed_event where stream_seq >= $1 and stream_seq < $2)", l.from, floor).Scan(&ends)
+	err = tx.QueryRow(ctx, "select not exists (select from "+l.events()+" stream_seq >= $1 and stream_seq < $2)", l.from, floor).Scan(&ends)
 	return ends, err
 }
 

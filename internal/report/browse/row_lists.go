@@ -58,8 +58,8 @@ var listPayments string
 
 // Payments lists the paid payments, the newest in the log first.
 var Payments = &Rows[PaymentItem]{
-	walk:  func(RowFilter) string { return listPayments },
-	order: "w.stream_seq desc, w.provider_payment_id desc", key: "w.stream_seq || '/' || w.provider_payment_id",
+	walk:    func(RowFilter) string { return listPayments },
+	order:   "w.stream_seq desc, w.provider_payment_id desc",
 	placeOf: func(p PaymentItem) string { return fmt.Sprintf("%d/%s", p.StreamSeq, p.ID) },
 	place: func(after string) (pgx.NamedArgs, error) {
 		seq, id, found := strings.Cut(after, "/")
@@ -97,7 +97,7 @@ var Subscriptions = &Rows[SubscriptionItem]{
 		}
 		return listSubscriptions
 	},
-	order: "w.subscription_id", key: "w.subscription_id",
+	order:   "w.subscription_id",
 	placeOf: func(s SubscriptionItem) string { return s.ID }, place: afterName,
 	filter: func(f RowFilter, c *conditions) {
 		c.equal("w.product_key", f.Product)
@@ -113,8 +113,8 @@ var listCustomers string
 
 // Customers lists the customers, in the order of their ids.
 var Customers = &Rows[CustomerItem]{
-	walk:  func(RowFilter) string { return listCustomers },
-	order: "w.user_id", key: "w.user_id",
+	walk:    func(RowFilter) string { return listCustomers },
+	order:   "w.user_id",
 	placeOf: func(c CustomerItem) string { return c.UserID }, place: afterName,
 	filter: func(f RowFilter, c *conditions) {
 		c.equal("w.status", f.Status)

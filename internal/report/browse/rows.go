@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/payfold/payfold/internal/store"
 )
@@ -15,6 +16,9 @@ import (
 const (
 	// maxCounted bounds the rows that a list looks at to count those of its filter.
 	maxCounted = 10_000
+	// rowWindow bounds the rows that a page looks at if no index has those of its filter. They can be scattered over the
+	// table.
+	rowWindow = 20_000
 	// batchRows is how many rows Each reads at once.
 	batchRows = 5000
 )
@@ -53,9 +57,8 @@ type Rows[R any] struct {
 	order  string // of the rows
 	filter func(RowFilter, *conditions)
 
-	key     string         // SQL that makes the place of a row
-	placeOf func(R) string // the same
-	place   func(after string) (pgx.NamedArgs, error)
+	placeOf func(R) string
+	place   func(after string) (pgx.NamedArgs, error) // the inverse
 }
 
 // conditions are those of a filter that no index serves.
@@ -140,30 +143,49 @@ func (r *Rows[R]) read(ctx context.Context, tx pgx.Tx, f RowFilter, limit int) (
 	}
 	looked := limit + 1
 	if len(where.list) > 0 {
-		looked = max(window, looked)
+		looked = max(rowWindow, looked)
 	}
+	out.Items = []R{}
 	where.args["window"], where.args["limit"] = looked, limit+1
-	sql := fmt.Sprintf("select * from (%s) w where %s order by %s limit @limit", r.walk(f), where, r.order)
+	sql := fmt.Sprintf(`select * from (select *, %s as fits, row_number() over (order by %s) = @window as is_last from (%s) w) w
+		where fits or is_last order by %s limit @limit`, where, r.order, r.walk(f), r.order)
 	rows, _ := tx.Query(ctx, sql, where.args) // CollectRows returns its error
-	if out.Items, err = pgx.CollectRows(rows, pgx.RowToStructByName[R]); err != nil {
+	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
+		var fits, isLast bool
+		item, err := pgx.RowToStructByName[R](lookedAt{row, &fits, &isLast})
+		if fits {
+			out.Items = append(out.Items, item)
+		}
+		if isLast { // there can be more
+			out.Next = r.placeOf(item)
+		}
+		return none, err
+	})
+	if err != nil {
 		return out, fmt.Errorf("list rows: %w", err)
 	}
 	if len(out.Items) > limit {
 		out.Items = out.Items[:limit]
 		out.Next = r.placeOf(out.Items[limit-1])
-		return out, nil
 	}
-	if len(where.list) == 0 {
-		return out, nil // it looked at one row more than the page has
-	}
-	// The page ends at the last row that it looked at, if there can be more.
-	where.args["looked"] = looked
-	err = tx.QueryRow(ctx, fmt.Sprintf("select %s from (%s) w order by %s offset @looked - 1 limit 1", r.key, r.walk(f), r.order),
-		where.args).Scan(&out.Next)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return out, nil
-	}
-	return out, err
+	return out, nil
+}
+
+// lookedAt is a row with two columns more at its end.
+type lookedAt struct {
+	pgx.CollectableRow
+	fits, isLast *bool
+}
+
+// FieldDescriptions implements pgx.CollectableRow.
+func (r lookedAt) FieldDescriptions() []pgconn.FieldDescription {
+	all := r.CollectableRow.FieldDescriptions()
+	return all[:len(all)-2]
+}
+
+// Scan implements pgx.CollectableRow.
+func (r lookedAt) Scan(item ...any) error {
+	return r.CollectableRow.Scan(append(item[:len(item):len(item)], r.fits, r.isLast)...)
 }
 
 // count counts the rows of the filter among the first maxCounted rows.
