@@ -53,7 +53,7 @@ func (c *consoleCommand) Check(faults *cli.Faults) {
 
 // Limits of the console's load on the database that projectors write.
 const (
-	consoleConnections = 4
+	consoleConnections = 6 // up to two compute what is kept
 	consoleStatement   = 5 * time.Second
 )
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -79,15 +80,23 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 	require.NoError(b, s.PrepareAsOf(ctx, "log-1", fixture.Partitions, rules, uint64(count)))
 	var log fixture.Tape
 	for i := range count {
-		log = append(log, events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(benchEvent(i)), ReceivedAt: received.Add(time.Duration(i) * 7 * time.Second)})
+		body := madeAt.ReplaceAllString(benchEvent(i), fmt.Sprintf(`"created_at":%d,"object"`, receivedAt(i, count).UnixMilli()))
+		log = append(log, events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(body), ReceivedAt: receivedAt(i, count)})
 	}
 	fold := rebuild.Rebuild{Log: log, Store: s, Rules: rules, Logger: testenv.Logger(b), Progress: func(_, _ uint64) {}, Stage: tables.InUse}
 	require.NoError(b, fold.Run(ctx, uint64(count)))
 	return s
 }
 
-// received is when ingest received the first event.
-var received = time.Date(2021, 3, 1, 12, 0, 0, 0, time.UTC)
+// newestAt is when ingest received the newest event: a day has 12,000.
+var newestAt = time.Now().UTC().Truncate(time.Second)
+
+func receivedAt(i, count int) time.Time {
+	return newestAt.Add(time.Duration(i-count) * 7 * time.Second)
+}
+
+// madeAt is the provider's time in a body.
+var madeAt = regexp.MustCompile(`"created_at":\d+,"object"`)
 
 // benchEvent is an event of a shop; of a thousand one is rejected, one is of one user, ten are of
 // another, and a hundred of a third.
@@ -127,7 +136,7 @@ func benchPages(count int) []benchPage {
 	}
 	received := func(length time.Duration, pairs ...string) func() url.Values {
 		return func() url.Values {
-			from := received.Add(time.Duration(anywhere()) * 7 * time.Second)
+			from := receivedAt(anywhere(), count)
 			out := some(pairs...)()
 			out.Del("before")
 			out.Set("from", from.Format(time.RFC3339))

@@ -31,7 +31,7 @@ func concerns(o *overviewPage) []concern {
 	}
 	parts.OfSilence(o.Silence, o.At)
 	parts.OfParts(&o.Status)
-	money.ofPurchases(o.Ungranted)
+	money.ofPurchases(o.Figures.Ungranted)
 	money.ofAmounts(o)
 	money.ofComparisons(o.Compared, o.At)
 	slices.SortStableFunc(money, func(a, b concern) int { return cmp.Compare(b.Sum, a.Sum) })
@@ -40,6 +40,7 @@ func concerns(o *overviewPage) []concern {
 	rest.Add(o.Standing.Debtors > 0, "", "Their next credits pay it. To forgive it, give them the credits: ingest give.", "%s %s.",
 		page.Clause(o.Standing.Debtors, "buyer", "owes", "owe"), page.Count(o.Standing.Owed, "credit"))
 	rest.OfInvitations(o.Pauses)
+	rest.Add(o.Figures.Fault != "", "", "", "Purchases that granted nothing, disputes and payments without a customer are not known: %s.", o.Figures.Fault)
 	rest.Add(o.Standing.Fault != "", "", "", "What customers owe cannot be added up: %s.", o.Standing.Fault)
 	return append([]concern{}, slices.Concat([]concern(parts), []concern(money), []concern(rest))...)
 }
@@ -68,8 +69,8 @@ func (l *moneyList) ofPurchases(groups []browse.Ungranted) {
 
 // ofAmounts says what was disputed, did not arrive, or is owed.
 func (l *moneyList) ofAmounts(o *overviewPage) {
-	for i := range o.Disputes {
-		d := &o.Disputes[i]
+	for i := range o.Figures.Disputes {
+		d := &o.Figures.Disputes[i]
 		*l = append(*l, concern{
 			What: fmt.Sprintf("%s this week: %s.", page.Count(d.Count, "dispute"), moneyOf(d)), Sum: d.Sum.Float(),
 			Next: "Answer them in the provider's dashboard before their deadline.", Path: "/events",
@@ -82,10 +83,10 @@ func (l *moneyList) ofAmounts(o *overviewPage) {
 			Sum:  d.Sum.Float(), Next: "Ask these customers to renew their card.", Path: "/subscriptions?status=past_due",
 		})
 	}
-	said := slices.ContainsFunc(o.Ungranted, func(g browse.Ungranted) bool { return g.Reason == string(projections.MissingUser) })
+	said := slices.ContainsFunc(o.Figures.Ungranted, func(g browse.Ungranted) bool { return g.Reason == string(projections.MissingUser) })
 	if s := o.Database; !said && s != nil && len(s.Waiting.Oldest) > 0 && s.At.Sub(s.Waiting.Oldest[0].OccurredAt) > lateWaiting {
-		for i := range o.Unclaimed {
-			d := &o.Unclaimed[i]
+		for i := range o.Figures.Unclaimed {
+			d := &o.Figures.Unclaimed[i]
 			*l = append(*l, concern{
 				What: fmt.Sprintf("%s no known customer, %s; the oldest is %s old.", page.Clause(d.Count, "payment", "has", "have"),
 					moneyOf(d), page.Duration(s.At.Sub(s.Waiting.Oldest[0].OccurredAt))), Sum: d.Sum.Float(),

@@ -30,7 +30,7 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 	for said, change := range map[string]func(*overviewPage){
 		"": func(o *overviewPage) {
 			o.Lag.Events, o.Lag.Seconds = 5, 60
-			o.Unclaimed = []browse.Amounts{euros(1, 100)}
+			o.Figures.Unclaimed = []browse.Amounts{euros(1, 100)}
 			o.Database.Waiting.Payments, o.Database.Waiting.Oldest = 1, []store.WaitingPayment{{OccurredAt: noon.Add(-time.Hour)}}
 		},
 		"The log: it does not answer.": func(o *overviewPage) { o.LogFault = "it does not answer" },
@@ -42,13 +42,13 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 		"The database refused the rows of 1 event. Their customers got nothing.": func(o *overviewPage) { o.Database.Quarantined.Count = 1 },
 		"1 event was applied out of the log's order.":                            func(o *overviewPage) { o.Database.OutOfOrder.Count = 1 },
 		"1 payment has no known customer, EUR 49.00; the oldest is 2 h old.": func(o *overviewPage) {
-			o.Unclaimed = []browse.Amounts{euros(1, 4900)}
+			o.Figures.Unclaimed = []browse.Amounts{euros(1, 4900)}
 			o.Database.Waiting.Payments, o.Database.Waiting.Oldest = 1, []store.WaitingPayment{{OccurredAt: noon.Add(-2 * time.Hour)}}
 		},
 		"2 purchases of product prod_9 granted nothing: EUR 98.00.": func(o *overviewPage) {
-			o.Ungranted = []browse.Ungranted{{Reason: "unknown_product", Product: "prod_9", Amounts: euros(2, 9800)}}
+			o.Figures.Ungranted = []browse.Ungranted{{Reason: "unknown_product", Product: "prod_9", Amounts: euros(2, 9800)}}
 		},
-		"1 dispute this week: EUR 20.00.":                       func(o *overviewPage) { o.Disputes = []browse.Amounts{euros(1, 2000)} },
+		"1 dispute this week: EUR 20.00.":                       func(o *overviewPage) { o.Figures.Disputes = []browse.Amounts{euros(1, 2000)} },
 		"3 subscriptions are past due: EUR 57.00 a period.":     func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{euros(3, 5700)} },
 		"1 subscription is past due: amount unknown a period.":  func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{{Count: 1}} },
 		"1 buyer owes 7 credits.":                               func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed = 1, 7 },
@@ -115,11 +115,11 @@ func TestWhatCostsMostMoneyIsSaidFirst(t *testing.T) {
 	o := overviewPage{Ingest: &logreport.Ingest{GivesUp: map[string]float64{"shop": 60}}}
 	o.Moment.At = noon
 	o.Status = status.Status{Database: &status.Database{At: noon, Partitions: []status.Partition{{Owner: "one"}}, Quarantined: status.Counted[status.Quarantined]{Count: 1}}}
-	o.Ungranted = []browse.Ungranted{
+	o.Figures.Ungranted = []browse.Ungranted{
 		{Reason: "unknown_product", Product: "a", Amounts: euros(1, 500), Catalogue: "a: {kind: pro}"},
 		{Reason: "missing_user", Product: "b", Amounts: euros(1, 90), Purchases: []browse.Purchase{{Repair: "ingest complete t1 --user USER"}}},
 	}
-	o.Disputes, o.Standing.PastDue = []browse.Amounts{euros(1, 100)}, []browse.Amounts{euros(1, 1000)}
+	o.Figures.Disputes, o.Standing.PastDue = []browse.Amounts{euros(1, 100)}, []browse.Amounts{euros(1, 1000)}
 	var all, codes []string
 	for _, one := range concerns(&o) {
 		all, codes = append(all, strings.Fields(one.What)[0]+strings.Fields(one.What)[1]), append(codes, one.Code)

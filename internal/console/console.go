@@ -60,7 +60,6 @@ type Console struct {
 	schemas   *schemas
 	news      *news
 	measured  *browse.Measures
-	standings *browse.Standings
 	clock     clock
 	pages     *template.Template
 	downloads chan struct{} // has an item for each download that runs
@@ -69,9 +68,10 @@ type Console struct {
 // New returns a Console that serves nothing yet.
 func New(config Config) *Console {
 	shop := clock{cmp.Or(config.TimeZone, time.UTC), time.Now}
+	news := newNews(config)
 	return &Console{
-		Config: config, schemas: newSchemas(config.Tables), news: newNews(config), measured: browse.NewMeasures(store.LiveSchema, shop.zone),
-		standings: browse.NewStandings(), clock: shop, pages: with(shop),
+		Config: config, schemas: newSchemas(config.Tables), news: news, clock: shop, pages: with(shop),
+		measured:  browse.NewMeasures(store.LiveSchema, shop.zone, news.tell),
 		downloads: make(chan struct{}, 1),
 	}
 }
@@ -88,6 +88,10 @@ func (c *Console) Run(ctx context.Context, listener net.Listener) error {
 	defer c.schemas.close()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.news.run(ctx) })
+	group.Go(func() error {
+		c.measured.Run(ctx)
+		return nil
+	})
 	group.Go(func() error {
 		server := &http.Server{
 			Handler: c.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,

@@ -13,9 +13,10 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// overviewPage shows whether everything is well. The revenue and the standing are of earlier moments, which they name.
+// overviewPage shows whether everything is well. Figures, revenue and standing are of earlier moments, which they name.
 type overviewPage struct {
 	browse.OverviewAnswer
+	Figures     browse.Figures       `json:"figures"`
 	Concerns    []concern            `json:"concerns"`
 	Ingest      *logreport.Ingest    `json:"ingest"` // nil: not asked, or it does not answer
 	IngestFault string               `json:"ingest_fault,omitempty"`
@@ -37,21 +38,26 @@ func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view,
 	var out overviewPage
 	group, ctx := errgroup.WithContext(r.Context())
 	group.Go(func() (err error) {
-		out.OverviewAnswer, err = browse.Overview(ctx, c.Log, tables, overviewEvents, c.clock.today)
+		out.OverviewAnswer, err = browse.Overview(ctx, c.Log, tables, overviewEvents)
 		return err
 	})
 	group.Go(func() error {
 		out.Ingest, out.IngestFault = c.askIngest(ctx)
 		return nil
 	})
+	group.Go(func() (err error) {
+		out.Figures, err = c.measured.Figures(ctx, tables)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.Revenue, err = c.measured.RevenueOfLastDays(ctx, tables, overviewDays)
+		return err
+	})
+	group.Go(func() (err error) {
+		out.Standing, err = c.measured.Standing(ctx, tables)
+		return err
+	})
 	if err := group.Wait(); err != nil {
-		return view{}, err
-	}
-	var err error
-	if out.Revenue, err = c.measured.RevenueOfLastDays(r.Context(), tables, overviewDays); err != nil {
-		return view{}, err
-	}
-	if out.Standing, err = c.standings.Last(r.Context(), tables); err != nil {
 		return view{}, err
 	}
 	c.hidePersonalData(out.Database.Quarantined.Newest)

@@ -31,11 +31,6 @@ func (c clock) exact(t time.Time) string {
 	return t.In(c.zone).Format("2006-01-02 15:04:05 MST")
 }
 
-// today is when the present day of the shop began.
-func (c clock) today(now time.Time) time.Time {
-	return page.StartOfDay(page.DateOf(now, c.zone), c.zone)
-}
-
 // relative says how long before or after now a moment is, roughly. Clocks differ, so the next seconds are now.
 func relative(age time.Duration) string {
 	switch {

@@ -24,7 +24,7 @@ var oldSnapshots string
 // rows: after the renaming they would read empty tables. ownPID is the process id of the
 // promotion's own session, which reads no more. The queries run outside the promotion's
 // transaction, because within a transaction Postgres shows the sessions as they were at the
-// first query.
+// first query. Readers that look at store.ReadersAreToEnd end early.
 func waitForSnapshots(ctx context.Context, s *store.Store, ownPID uint32) error {
 	var marker string
 	var since time.Time
@@ -32,6 +32,15 @@ func waitForSnapshots(ctx context.Context, s *store.Store, ownPID uint32) error 
 	if err != nil {
 		return fmt.Errorf("mark the candidate's last row: %w", err)
 	}
+	return pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
+		if err := store.AskReadersToEnd(ctx, tx); err != nil {
+			return err
+		}
+		return waitForReaders(ctx, s, marker, since, ownPID)
+	})
+}
+
+func waitForReaders(ctx context.Context, s *store.Store, marker string, since time.Time, ownPID uint32) error {
 	retry := backoff.Every(store.LockRetryInterval)
 	for waited := time.Duration(0); ; waited += store.LockRetryInterval {
 		readers, err := store.Collect(ctx, s.Pool(), "look for old snapshots", pgx.RowTo[string],

@@ -25,6 +25,9 @@ const (
 	// PingLock is held by the session of the process that pings.
 	PingLock = 0x7061_7966_6f6c_6404
 
+	// readersLock is shared by the promotions that wait for readers; see AskReadersToEnd.
+	readersLock = 0x7061_7966_6f6c_6405
+
 	commandLock = 0x7061_7966 // one command at a time works on a schema
 	indexLock   = 0x7061_7967 // one command at a time creates the indexes of a schema
 
@@ -61,6 +64,27 @@ func HoldBatches(ctx context.Context, tx pgx.Tx) error {
 		return fmt.Errorf("wait for the batches under way: %w", err)
 	}
 	return nil
+}
+
+// AskReadersToEnd asks those who read the tables for long, and look at ReadersAreToEnd, to end soon, until the transaction
+// ends.
+func AskReadersToEnd(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock_shared($1)", int64(readersLock)); err != nil {
+		return fmt.Errorf("ask readers to end: %w", err)
+	}
+	return nil
+}
+
+// ReadersAreToEnd reports whether a promotion waits for readers now.
+func (s *Store) ReadersAreToEnd(ctx context.Context) (asked bool, err error) {
+	const sql = `select exists (
+		select from pg_locks where locktype = 'advisory' and objsubid = 1
+			and database = (select oid from pg_database where datname = current_database())
+			and classid::bigint = $1::bigint >> 32 and objid::bigint = $1::bigint & 4294967295)`
+	if err := s.pool.QueryRow(ctx, sql, int64(readersLock)).Scan(&asked); err != nil {
+		return false, fmt.Errorf("look for promotions: %w", err)
+	}
+	return asked, nil
 }
 
 // WaitForPromotion queues statements that wait until no transaction holds the batches. From then on

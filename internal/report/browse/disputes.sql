@@ -4,9 +4,11 @@ with newest as materialized (
 ), disputes as (
   select distinct on (r.reversal_id) r.reversal_id, coalesce(r.amount, r.total, p.amount) as amount, p.currency
   from newest e
-  join reversal r on r.event_id = e.event_id
+  cross join lateral (
+    select * from reversal where event_id = e.event_id and cause = 'chargeback' and status = 'succeeded' limit 1
+  ) r
   left join payment_facts p on p.provider_payment_id = r.provider_payment_id
-  where e.received_at >= $2 and r.cause = 'chargeback' and r.status = 'succeeded'
+  where e.action = 'reversal' and e.received_at >= $2
   order by r.reversal_id, e.stream_seq desc
 )
 select coalesce(currency, ''), count(*), coalesce(sum(amount), 0)::text, count(amount) from disputes group by 1 order by 2 desc

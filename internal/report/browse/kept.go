@@ -12,24 +12,80 @@ import (
 )
 
 const (
-	// measureTimeout limits the time for which one measure reads the tables. A promotion waits for five
-	// seconds for older readers, and then gives up.
-	measureTimeout = 4 * time.Second
-	// A measure is computed again after measureAge, or after measurePause times the time that it
-	// took, whichever is longer.
-	measureAge   = 30 * time.Second
-	measurePause = 20
+	// A measure is computed again after keptAge, or after keptPause times the time that it took, whichever is longer.
+	keptAge   = 30 * time.Second
+	keptPause = 20
+	// keptTimeout bounds one computation. None delays a promotion; see compute.
+	keptTimeout = 2 * time.Minute
+	// promotionInterval is how soon a computation ends that a promotion waits for. It waits for five seconds.
+	promotionInterval = time.Second
+
+	// Pages wait until so long after a value was asked for, and then show the one before. Without one they wait longer.
+	patience      = time.Second
+	firstPatience = 4 * time.Second
 )
 
-// tooSlow is the fault of a measure that is not computed within measureTimeout.
-var tooSlow = fmt.Sprintf("it takes longer than %s", measureTimeout)
+// computing is the fault of a value that is not known yet.
+const computing = "it is being calculated; look again in a moment"
 
-// kept computes a value of a schema's tables in one snapshot, and keeps it for a while. It is safe for concurrent use.
+// background computes values that need all rows, one at a time, so that pages keep their connections.
+type background struct {
+	timeout       time.Duration
+	firstPatience time.Duration
+	late          func() // called after a value is known for which a page has not waited
+
+	mu   sync.Mutex
+	jobs []func(context.Context)
+	wake chan struct{} // has an item if jobs may have one
+}
+
+func newBackground(late func()) *background {
+	return &background{timeout: keptTimeout, firstPatience: firstPatience, late: late, wake: make(chan struct{}, 1)}
+}
+
+func (b *background) add(job func(context.Context)) {
+	b.mu.Lock()
+	b.jobs = append(b.jobs, job)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (b *background) next() (job func(context.Context)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.jobs) > 0 {
+		job, b.jobs = b.jobs[0], b.jobs[1:]
+	}
+	return job
+}
+
+// run computes until ctx ends.
+func (b *background) run(ctx context.Context) {
+	for {
+		for job := b.next(); job != nil && ctx.Err() == nil; job = b.next() {
+			job(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.wake:
+		}
+	}
+}
+
+// kept is a value of each schema's tables, which the background computes when somebody asks for it and it is too old. It
+// is safe for concurrent use.
 type kept[T any] struct {
-	read func(context.Context, pgx.Tx, Moment) (T, error)
+	background *background
+	age        time.Duration // how long a value is fresh at least
+	read       func(context.Context, pgx.Tx, Moment) (T, error)
 
-	mu    sync.Mutex // held while the tables are read: one reads for all
-	known map[string]measured[T]
+	mu      sync.Mutex
+	known   map[string]measured[T]
+	running map[string]*computation
 }
 
 // measured is a value of one schema. Its Moment is the moment of the computation.
@@ -38,51 +94,152 @@ type measured[T any] struct {
 	value  T
 	fault  string // why there is no value
 	tables store.TablesID
+	ended  time.Time // of the computation
 	took   time.Duration
 }
 
-func newKept[T any](read func(context.Context, pgx.Tx, Moment) (T, error)) *kept[T] {
-	return &kept[T]{read: read, known: map[string]measured[T]{}}
+func (m *measured[T]) isOf(tables store.TablesID) bool {
+	return m.tables == tables && !m.ended.IsZero()
 }
 
-// get returns the value. It computes it if nobody has asked within the last half minute. If this takes more than
-// measureTimeout, the result has a fault.
-func (k *kept[T]) get(ctx context.Context, db *store.Store) (measured[T], error) {
+func (m *measured[T]) isFresh(age time.Duration) bool {
+	return time.Since(m.ended) < max(age, keptPause*m.took)
+}
+
+// computation is under way, or waits for others.
+type computation struct {
+	asked time.Time     // when it was asked for
+	ended chan struct{} // is closed at its end
+	left  bool          // a page has not waited for it
+}
+
+func newKept[T any](b *background, age time.Duration, read func(context.Context, pgx.Tx, Moment) (T, error)) *kept[T] {
+	return &kept[T]{background: b, age: age, read: read, known: map[string]measured[T]{}, running: map[string]*computation{}}
+}
+
+// start has the value computed, unless that happens already.
+func (k *kept[T]) start(db *store.Store) *computation {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	known := k.known[db.Schema()]
-	var out measured[T]
+	if now := k.running[db.Schema()]; now != nil {
+		return now
+	}
+	now := &computation{asked: time.Now(), ended: make(chan struct{})}
+	k.running[db.Schema()] = now
+	k.background.add(func(ctx context.Context) {
+		out, ended := k.compute(ctx, db)
+		k.mu.Lock()
+		if ended {
+			k.known[db.Schema()] = out
+		}
+		delete(k.running, db.Schema())
+		left := now.left
+		k.mu.Unlock()
+		close(now.ended)
+		if left {
+			k.background.late()
+		}
+	})
+	return now
+}
+
+// get returns the value, with a fault if there is none. If it is too old, get has it computed, and waits for a while. The
+// error says why the tables cannot be found.
+func (k *kept[T]) get(ctx context.Context, db *store.Store) (out measured[T], err error) {
+	tables, err := db.FindTables(ctx, db.Pool())
+	if err != nil {
+		return out, err
+	}
+	last := func() (out measured[T], has bool) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		out = k.known[db.Schema()]
+		return out, out.isOf(tables)
+	}
+	known, has := last()
+	if has && known.isFresh(k.age) {
+		return known, nil
+	}
+	wait := k.background.firstPatience
+	if has {
+		wait = patience
+	}
+	started := k.start(db)
+	timer := time.NewTimer(wait - time.Since(started.asked))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return out, ctx.Err()
+	case <-started.ended:
+	case <-timer.C:
+		k.mu.Lock()
+		started.left = true
+		k.mu.Unlock()
+	}
+	if known, has = last(); has {
+		return known, nil
+	}
+	out.At, out.Schema, out.fault = time.Now().UTC(), db.Schema(), computing
+	return out, nil
+}
+
+// compute reads the value in one snapshot. A promotion waits for readers of an earlier moment, so compute gives way to it:
+// then it has not ended, as when ctx ends.
+func (k *kept[T]) compute(ctx context.Context, db *store.Store) (out measured[T], ended bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		giveWay(ctx, db, cancel)
+	}()
+	began := time.Now()
 	err := db.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		out = measured[T]{}
-		now, err := readMoment(ctx, tx, db.Schema())
-		if err != nil {
-			return err
-		}
 		if out.tables, err = db.FindTables(ctx, tx); err != nil {
 			return err
 		}
-		if known.tables == out.tables && now.At.Sub(known.At) < max(measureAge, measurePause*known.took) {
-			out = known
-			return nil
-		}
-		out.Moment = now
-		const timeout = "select set_config('statement_timeout', $1, true)"
-		if _, err := tx.Exec(ctx, timeout, store.Milliseconds(measureTimeout)); err != nil {
+		if out.Moment, err = readMoment(ctx, tx, db.Schema()); err != nil {
 			return err
 		}
-		began := time.Now()
-		out.value, err = k.read(ctx, tx, now)
-		out.took = time.Since(began)
+		const timeout = "select set_config('statement_timeout', $1, true)"
+		if _, err := tx.Exec(ctx, timeout, store.Milliseconds(k.background.timeout)); err != nil {
+			return err
+		}
+		out.value, err = k.read(ctx, tx, out.Moment)
 		return err
 	})
+	stopped := ctx.Err() != nil
+	cancel()
+	<-watched
+	out.ended, out.took = time.Now(), time.Since(began)
 	switch {
-	case err != nil && (ctx.Err() != nil || out.At.IsZero()):
-		return measured[T]{}, err
+	case stopped:
+		return out, false
 	case store.StatementTimedOut(err):
-		out.fault = tooSlow
+		out.fault = tooSlow(k.background.timeout)
 	case err != nil:
 		out.fault = err.Error()
 	}
-	k.known[db.Schema()] = out
-	return out, nil
+	return out, true
 }
+
+// giveWay cancels when a promotion waits for readers. It returns when ctx ends.
+func giveWay(ctx context.Context, db *store.Store, cancel context.CancelFunc) {
+	ticker := time.NewTicker(promotionInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if asked, err := db.ReadersAreToEnd(ctx); err == nil && asked {
+			cancel()
+			return
+		}
+	}
+}
+
+// tooSlow is the fault of a value that is not computed within the timeout.
+func tooSlow(timeout time.Duration) string { return fmt.Sprintf("it takes longer than %s", timeout) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,38 +15,59 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// Measures computes numbers of a shop, and keeps each for half a minute or longer. docs/measures.md defines them. It is
-// safe for concurrent use.
+// Measures computes numbers of a shop, and keeps each for half a minute or longer; Run does the work. docs/measures.md
+// defines most of them. It is safe for concurrent use.
 type Measures struct {
+	background    *background
 	zone          *time.Location
 	revenue       *kept[[]RevenueDay]
 	recurring     *kept[recurringRevenue]
 	subscriptions *kept[[]lives]
 	trials        *kept[[]trial]
 	credits       *kept[[]ExpiringCredits]
+	standing      *kept[Standing]
+
+	quick   *background // does not wait for the measures
+	figures *kept[Figures]
 }
 
 // NewMeasures returns Measures that know nothing yet. Apps spend what the schema live grants. Days begin in the shop's
-// time zone, which must be one of the time zone database.
-func NewMeasures(live string, zone *time.Location) *Measures {
+// time zone, which must be one of the time zone database. late is called when a number is known that a caller has not
+// waited for.
+func NewMeasures(live string, zone *time.Location, late func()) *Measures {
+	b, quick := newBackground(late), newBackground(late)
 	return &Measures{
-		zone: zone,
-		revenue: newKept(func(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
+		background: b, quick: quick, zone: zone,
+		figures: newKept(quick, 0, func(ctx context.Context, tx pgx.Tx, now Moment) (Figures, error) {
+			return readFigures(ctx, tx, now, page.StartOfDay(page.DateOf(now.At, zone), zone))
+		}),
+		revenue: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
 			return readRevenue(ctx, tx, zone)
 		}),
-		recurring: newKept(func(ctx context.Context, tx pgx.Tx, now Moment) (recurringRevenue, error) {
+		recurring: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, now Moment) (recurringRevenue, error) {
 			return readRecurring(ctx, tx, now.At, zone)
 		}),
-		subscriptions: newKept(func(ctx context.Context, tx pgx.Tx, _ Moment) ([]lives, error) {
+		subscriptions: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]lives, error) {
 			return readSubscriptions(ctx, tx, zone)
 		}),
-		trials: newKept(func(ctx context.Context, tx pgx.Tx, _ Moment) ([]trial, error) {
+		trials: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]trial, error) {
 			return readTrials(ctx, tx, zone)
 		}),
-		credits: newKept(func(ctx context.Context, tx pgx.Tx, now Moment) ([]ExpiringCredits, error) {
+		credits: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, now Moment) ([]ExpiringCredits, error) {
 			return readCredits(ctx, tx, now.Schema == live, zone)
 		}),
+		standing: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, now Moment) (Standing, error) {
+			return readStanding(ctx, tx, now.Schema == live)
+		}),
 	}
+}
+
+// Run computes what is asked for, until ctx ends.
+func (m *Measures) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	running.Go(func() { m.background.run(ctx) })
+	running.Go(func() { m.quick.run(ctx) })
+	running.Wait()
 }
 
 // Measure is one measure of an answer, with the moment at which it was computed.
@@ -67,29 +89,23 @@ type MeasuresAnswer struct {
 	Credits       Measure[ExpiringCredits]    `json:"credits"`
 }
 
-// measuring bounds the connections that one page takes.
-const measuring = 3
-
 // All returns all measures of SpanOf(from, to, now, by), for the database's time.
 func (m *Measures) All(ctx context.Context, db *store.Store, from, to time.Time, by Step) (out MeasuresAnswer, err error) {
-	revenue, err := m.revenue.get(ctx, db)
-	if err != nil {
-		return out, err
-	}
-	if out.Span, err = SpanOf(from, to, revenue.At, by, m.zone); err != nil {
-		return out, err
-	}
+	var revenue measured[[]RevenueDay]
 	var monthly measured[recurringRevenue]
 	var subscriptions measured[[]lives]
 	var trials measured[[]trial]
 	var credits measured[[]ExpiringCredits]
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(measuring)
+	group.Go(func() (err error) { revenue, err = m.revenue.get(ctx, db); return err })
 	group.Go(func() (err error) { monthly, err = m.recurring.get(ctx, db); return err })
 	group.Go(func() (err error) { subscriptions, err = m.subscriptions.get(ctx, db); return err })
 	group.Go(func() (err error) { trials, err = m.trials.get(ctx, db); return err })
 	group.Go(func() (err error) { credits, err = m.credits.get(ctx, db); return err })
 	if err := group.Wait(); err != nil {
+		return out, err
+	}
+	if out.Span, err = SpanOf(from, to, revenue.At, by, m.zone); err != nil {
 		return out, err
 	}
 	out.Moment = revenue.Moment
@@ -99,7 +115,7 @@ func (m *Measures) All(ctx context.Context, db *store.Store, from, to time.Time,
 		}
 	}
 	out.Revenue = measureOf(revenue, revenueByCurrency(revenue.value, out.Span))
-	out.Revenue.Fault = revenueFault(out.Revenue.Fault)
+	out.Revenue.Fault = m.revenueFault(out.Revenue.Fault)
 	out.Recurring, out.PeriodUnknown = measureOf(monthly, monthly.value.of(out.Span)), monthly.value.unknown
 	out.Subscriptions = measureOf(subscriptions, countSubscriptions(subscriptions.value, out.Span))
 	out.Trials = measureOf(trials, countTrials(trials.value, out.Span))
@@ -124,7 +140,7 @@ func (m *Measures) RevenueOfLastDays(ctx context.Context, db *store.Store, days 
 	end := Day.next(page.DateOf(revenue.At, m.zone))
 	span := spanOfDates(Day.before(end, days), end, Day, m.zone)
 	return RevenueAnswer{
-		Moment: revenue.Moment, Days: since(revenue.value, span), Fault: revenueFault(revenue.fault),
+		Moment: revenue.Moment, Days: since(revenue.value, span), Fault: m.revenueFault(revenue.fault),
 		Currencies: revenueByCurrency(revenue.value, span),
 	}, nil
 }

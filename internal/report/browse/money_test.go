@@ -51,13 +51,13 @@ func TestTodayIsWhatCameSinceTheDayBegan(t *testing.T) {
 	t.Parallel()
 	yesterday := fixture.Pack("e0", "p0", "u1", 7)
 	ctx, s := setup(t, append([]string{yesterday}, shop...)...)
-	got, err := Overview(ctx, headOnly{}, s, 1, func(time.Time) time.Time { return receivedAt(2) })
+	got, err := figuresOf(ctx, s, receivedAt(2))
 	require.NoError(t, err)
 	require.True(t, got.Today.Complete)
 	require.Equal(t, fixture.Number(ctx, t, s, "select count(*) from payment where provider_payment_id <> 'p0'"), got.Today.Payments)
 	require.Equal(t, fixture.Number(ctx, t, s, "select sum(delta) from credit_ledger where entry = 'grant' and provider_payment_id <> 'p0'"), got.Today.Credits)
 	require.EqualValues(t, 1, got.Today.Refunds)
-	got, err = Overview(ctx, headOnly{}, s, 1, func(time.Time) time.Time { return receivedAt(1000) })
+	got, err = figuresOf(ctx, s, receivedAt(1000))
 	require.NoError(t, err)
 	require.Zero(t, got.Today.Payments+got.Today.Refunds+got.Today.Credits+got.Today.Subscriptions)
 	require.Empty(t, got.Today.Money)
@@ -70,7 +70,7 @@ func TestTodaysMoneyIsThereByCurrency(t *testing.T) {
 			`,"currency":"` + currency + `"},"metadata":{"kind":"one_time","user_id":"u1","credits":1}}}`
 	}
 	ctx, s := setup(t, body("1", "1000", "EUR"), body("2", "550", "EUR"), body("3", "2500", "JPY"))
-	got, err := Overview(ctx, headOnly{}, s, 1, func(time.Time) time.Time { return received })
+	got, err := figuresOf(ctx, s, received)
 	require.NoError(t, err)
 	require.Equal(t, []MoneySum{{"JPY", json.Number("2500")}, {"EUR", json.Number("1550")}}, got.Today.Money)
 }
@@ -103,7 +103,7 @@ func TestWhatCustomersOweIsAddedUp(t *testing.T) {
 	_, err := s.Pool().Exec(ctx, "select wallet.spend('u1', 8, 'k1')")
 	require.NoError(t, err)
 	apply(ctx, t, s, 3, `{"id":"e4","eventType":"refund.created","object":{"transaction":{"id":"t1"}}}`)
-	got, err := NewStandings().Last(ctx, s)
+	got, err := running(ctx, t).Standing(ctx, s)
 	require.NoError(t, err)
 	require.Empty(t, got.Fault)
 	require.EqualValues(t, 1, got.Debtors)
@@ -114,7 +114,7 @@ func TestWhatCustomersOweIsAddedUp(t *testing.T) {
 func TestASilenceIsUnusualIfItIsLongerThanEveryPause(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t, packs(120)...)
-	got, err := Overview(ctx, headOnly{}, s, 1, noToday)
+	got, err := Overview(ctx, headOnly{}, s, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 120, got.Silence.Events)
 	require.Equal(t, time.Minute, got.Silence.Longest)

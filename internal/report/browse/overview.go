@@ -14,28 +14,22 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// OverviewAnswer shows the state of the work, the outcomes of the newest events, and some of these events, all
-// at one moment. The state of the log is read just after it.
+// OverviewAnswer shows the state of the work and the newest events, at one moment. The state of the log is read just
+// after it.
 type OverviewAnswer struct {
-	Totals
+	Moment
 	status.Status
-	Today     Today               `json:"today"`
-	Ungranted []Ungranted         `json:"ungranted"` // the most money first
-	Disputes  []Amounts           `json:"disputes"`  // of the last week
-	Unclaimed []Amounts           `json:"waiting_for_user_money"`
-	Silence   Silence             `json:"silence"`
-	Newest    []explain.WithWhy   `json:"newest"` // the newest first
-	Compared  []reconcile.Kept    `json:"reconciled"`
-	Pauses    []invitations.Pause `json:"-"` // of invitations, in force
+	Silence  Silence             `json:"silence"`
+	Newest   []explain.WithWhy   `json:"newest"` // the newest first
+	Compared []reconcile.Kept    `json:"reconciled"`
+	Pauses   []invitations.Pause `json:"-"` // of invitations, in force
 }
 
-// Overview reads the answer for a start page, with at most newest events. today says when the day of a moment began.
-func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int, today func(time.Time) time.Time) (OverviewAnswer, error) {
+// Overview reads the answer for a start page, with at most newest events.
+func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (OverviewAnswer, error) {
 	var database status.Database
 	out, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out OverviewAnswer, err error) {
-		if out.Totals, err = totals(ctx, tx, now, window); err != nil {
-			return out, err
-		}
+		out.Moment = now
 		if database, err = status.ReadDatabase(ctx, tx, db.Schema()); err != nil {
 			return out, err
 		}
@@ -50,7 +44,8 @@ func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int, tod
 		if out.Compared, err = reconcile.AllKept(ctx, tx); err != nil {
 			return out, err
 		}
-		return out, out.readMoney(ctx, tx, now, today(now.At))
+		out.Silence, err = readSilence(ctx, tx)
+		return out, err
 	})
 	if err != nil {
 		return OverviewAnswer{}, err
@@ -59,19 +54,45 @@ func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int, tod
 	return out, nil
 }
 
-func (a *OverviewAnswer) readMoney(ctx context.Context, tx pgx.Tx, now Moment, today time.Time) (err error) {
-	if a.Today, err = readToday(ctx, tx, today, window); err != nil {
-		return err
+// Figures are what a start page counts and adds up of many events. So they are kept for a while; their Moment is that of
+// the computation.
+type Figures struct {
+	Totals
+	Today     Today       `json:"today"`
+	Ungranted []Ungranted `json:"ungranted"` // the most money first
+	Disputes  []Amounts   `json:"disputes"`  // of the last week
+	Unclaimed []Amounts   `json:"waiting_for_user_money"`
+	// Fault says why there are no figures.
+	Fault string `json:"fault,omitempty"`
+}
+
+// Figures returns the figures. They are computed again after 20 times as long as it took.
+func (m *Measures) Figures(ctx context.Context, db *store.Store) (Figures, error) {
+	last, err := m.figures.get(ctx, db)
+	if err != nil {
+		return Figures{}, err
 	}
-	if a.Ungranted, err = readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases); err != nil {
-		return err
+	last.value.Moment, last.value.Fault = last.Moment, last.fault
+	return last.value, nil
+}
+
+// readFigures reads the figures. today is when the present day began.
+func readFigures(ctx context.Context, tx pgx.Tx, now Moment, today time.Time) (f Figures, err error) {
+	if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
+		return f, err
 	}
-	if a.Disputes, err = readDisputes(ctx, tx, now.At, window); err != nil {
-		return err
+	if f.Totals, err = totals(ctx, tx, now, window); err != nil {
+		return f, err
 	}
-	if a.Unclaimed, err = readAmounts(ctx, tx, "the payments without a customer", waitingMoneySQL); err != nil {
-		return err
+	if f.Today, err = readToday(ctx, tx, today, window); err != nil {
+		return f, err
 	}
-	a.Silence, err = readSilence(ctx, tx)
-	return err
+	if f.Ungranted, err = readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases); err != nil {
+		return f, err
+	}
+	if f.Disputes, err = readDisputes(ctx, tx, now.At, window); err != nil {
+		return f, err
+	}
+	f.Unclaimed, err = readAmounts(ctx, tx, "the payments without a customer", waitingMoneySQL)
+	return f, err
 }

@@ -41,8 +41,8 @@ type RevenueAnswer struct {
 }
 
 // revenueFault adds to the fault of a measure what an operator can do.
-func revenueFault(fault string) string {
-	if fault == tooSlow {
+func (m *Measures) revenueFault(fault string) string {
+	if fault == tooSlow(m.background.timeout) {
 		return fault + "; use projector rebuild --with revenue_daily"
 	}
 	return fault

@@ -122,7 +122,7 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 			values ($1, 'provider', 'pro', 100, 'EUR', 'e', $2, 1, true, true, false, 0)`, fmt.Sprint("p", i), today.Add(-time.Duration(i)*day))
 		require.NoError(t, err)
 	}
-	measures := NewMeasures(store.LiveSchema, time.UTC)
+	measures := running(ctx, t)
 	got, err := measures.RevenueOfLastDays(ctx, s, 2)
 	require.NoError(t, err)
 	require.Len(t, got.Days, 2)
@@ -135,9 +135,7 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, again.Days, 5, "it is not older than 30 seconds")
 	require.Equal(t, got.At, again.At)
-	known := measures.revenue.known[store.LiveSchema]
-	known.At = known.At.Add(-measureAge)
-	measures.revenue.known[store.LiveSchema] = known
+	measures.grow(keptAge)
 	again, err = measures.RevenueOfLastDays(ctx, s, 100)
 	require.NoError(t, err)
 	require.Empty(t, again.Days)
@@ -146,7 +144,7 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 func TestRevenueIsOfTheTablesThatHaveTheName(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t, shop...)
-	measures := NewMeasures(store.LiveSchema, time.UTC)
+	measures := running(ctx, t)
 	got, err := measures.RevenueOfLastDays(ctx, s, 10_000)
 	require.NoError(t, err)
 	require.NotEmpty(t, got.Days)
@@ -165,9 +163,9 @@ func TestWhyRevenueCannotBeAddedUp(t *testing.T) {
 	ctx, s := setup(t)
 	_, err := s.Pool().Exec(ctx, "alter table payment_facts rename column known to sold")
 	require.NoError(t, err)
-	fault := faultOfRevenue(ctx, t, s)
+	fault := faultOfRevenue(ctx, t, s, running(ctx, t))
 	require.Contains(t, fault, `column "known" does not exist`)
-	require.NotContains(t, fault, "4s")
+	require.NotContains(t, fault, "takes longer")
 }
 
 func TestRevenueOfTooManyPaymentsCannotBeAddedUp(t *testing.T) {
@@ -178,12 +176,14 @@ func TestRevenueOfTooManyPaymentsCannotBeAddedUp(t *testing.T) {
 	defer func() { require.NoError(t, tx.Rollback(ctx)) }()
 	_, err = tx.Exec(ctx, "lock table payment_facts")
 	require.NoError(t, err)
-	require.Equal(t, "it takes longer than 4s; use projector rebuild --with revenue_daily", faultOfRevenue(ctx, t, s))
+	measures := running(ctx, t)
+	measures.background.timeout = 100 * time.Millisecond
+	require.Equal(t, "it takes longer than 100ms; use projector rebuild --with revenue_daily", faultOfRevenue(ctx, t, s, measures))
 }
 
-func faultOfRevenue(ctx context.Context, t *testing.T, s *store.Store) string {
+func faultOfRevenue(ctx context.Context, t *testing.T, s *store.Store, measures *Measures) string {
 	t.Helper()
-	got, err := NewMeasures(store.LiveSchema, time.UTC).RevenueOfLastDays(ctx, s, 1)
+	got, err := measures.RevenueOfLastDays(ctx, s, 1)
 	require.NoError(t, err)
 	require.Empty(t, got.Days)
 	return got.Fault

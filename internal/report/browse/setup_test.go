@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
@@ -49,6 +50,23 @@ func apply(ctx context.Context, t *testing.T, s *store.Store, after uint64, bodi
 	require.NoError(t, err)
 }
 
+// running returns measures of a shop in UTC that are computed until the test ends.
+func running(ctx context.Context, t *testing.T) *Measures {
+	t.Helper()
+	measures := NewMeasures(store.LiveSchema, time.UTC, func() {})
+	ctx, stop := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		measures.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-stopped
+	})
+	return measures
+}
+
 func receivedAt(seq int64) time.Time { return received.Add(time.Duration(seq-1) * time.Minute) }
 
 // packs are bodies of count events, of which each sells u1 a pack.
@@ -83,5 +101,9 @@ func ids(list []explain.WithWhy) []string {
 	return out
 }
 
-// noToday is the day of the tests, on which nothing came.
-func noToday(now time.Time) time.Time { return now }
+// figuresOf reads the figures of a day that began then.
+func figuresOf(ctx context.Context, s *store.Store, today time.Time) (Figures, error) {
+	return viewEvents(ctx, s, func(ctx context.Context, tx pgx.Tx, now Moment) (Figures, error) {
+		return readFigures(ctx, tx, now, today)
+	})
+}

@@ -24,15 +24,9 @@ type Standing struct {
 // maxDebtors bounds the customers whose wallets are added up.
 const maxDebtors = 1000
 
-// Standings computes the Standing of each schema at most every half minute. It is safe for concurrent use.
-type Standings struct{ kept *kept[Standing] }
-
-// NewStandings returns Standings that know nothing yet.
-func NewStandings() *Standings { return &Standings{newKept(readStanding)} }
-
-// Last returns the Standing, at most as old as a measure (measureAge).
-func (s *Standings) Last(ctx context.Context, db *store.Store) (Standing, error) {
-	last, err := s.kept.get(ctx, db)
+// Standing returns what customers owe, at most as old as a measure.
+func (m *Measures) Standing(ctx context.Context, db *store.Store) (Standing, error) {
+	last, err := m.standing.get(ctx, db)
 	if err != nil {
 		return Standing{}, err
 	}
@@ -46,11 +40,11 @@ var pastDueSQL string
 //go:embed debts.sql
 var debtsSQL string
 
-func readStanding(ctx context.Context, tx pgx.Tx, now Moment) (s Standing, err error) {
+func readStanding(ctx context.Context, tx pgx.Tx, live bool) (s Standing, err error) {
 	if s.PastDue, err = readAmounts(ctx, tx, "the subscriptions that are past due", pastDueSQL); err != nil {
 		return s, err
 	}
-	if now.Schema != store.LiveSchema { // apps spend what the live tables grant
+	if !live { // apps spend what the live tables grant
 		return s, nil
 	}
 	if err = tx.QueryRow(ctx, debtsSQL, maxDebtors).Scan(&s.Debtors, &s.Owed); err != nil {
