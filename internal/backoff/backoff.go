@@ -11,6 +11,7 @@ import (
 // out: processes that failed together do not retry together. Not for concurrent use.
 type Backoff struct {
 	Min, Max time.Duration
+	Jitter   func() float64 // in [0, 1); nil: random
 
 	next  time.Duration
 	exact bool
@@ -29,7 +30,11 @@ func (b *Backoff) Next() time.Duration { return max(b.next, b.Min) }
 func (b *Backoff) Wait(ctx context.Context) error {
 	pause := b.Next()
 	if !b.exact {
-		pause -= rand.N(pause/2 + 1)
+		jitter := b.Jitter
+		if jitter == nil {
+			jitter = rand.Float64
+		}
+		pause -= time.Duration(jitter() * float64(pause/2+1))
 	}
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

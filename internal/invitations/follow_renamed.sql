@@ -1,6 +1,7 @@
 -- moves invitations to the new ids of their payments: two payments turned out to be one, or other rules
 -- give other ids (then time and GitHub user identify the payment). If the payment has an
--- invitation already, or belongs to another user now, this one ends. Without a payment an
+-- invitation already, or belongs to another user now, this one ends. Of several payments, one without an invitation is
+-- preferred. Without a payment an
 -- invitation stays unchanged.
 with lost as (
   select i.user_id, i.provider_payment_id, i.github_username, i.activated_at
@@ -22,7 +23,10 @@ with lost as (
   ) as name (certain)
   where name.certain
      or p.occurred_at = l.activated_at and lower(p.github_username) is not distinct from lower(l.github_username)
-  order by l.user_id, l.provider_payment_id, name.certain desc, p.provider_payment_id
+  order by l.user_id, l.provider_payment_id, name.certain desc, exists (
+      select from payfold.invitation o
+      where o.user_id = l.user_id and o.repository = $1 and o.provider_payment_id = p.provider_payment_id
+    ), p.provider_payment_id
 ), others as ( -- payments that belong to another user now
   select l.user_id, l.provider_payment_id
   from lost l

@@ -273,7 +273,7 @@ func TestWithoutCredentialsInvitationsStayPending(t *testing.T) {
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
 	r := w.inviter(t)
-	r.gitHub, r.Repository, r.records.repository = nil, "", ""
+	r.gitHub, r.Repository, r.records = nil, "", records{r.Store, "", w.clock.Now, defaultTimeout}
 	reconcile(t, r)
 	one := w.invitation(t, "u1", "pay1")
 	require.Equal(t, Pending, one.Status)

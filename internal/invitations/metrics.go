@@ -50,44 +50,43 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 
 // measure sets the gauges from the database.
 func (r *Reconciler) measure(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.records.timeout)
-	defer cancel()
-	byStatus, used, err := r.records.counts(ctx)
-	if err != nil {
-		return err
-	}
-	pauses, err := Pauses(ctx, r.Store.Pool(), r.Now())
+	now, err := r.records.figures(ctx)
 	if err != nil {
 		return err
 	}
 	for _, status := range Statuses {
-		r.metrics.state.WithLabelValues(status).Set(float64(byStatus[status]))
+		r.metrics.state.WithLabelValues(status).Set(float64(now.byStatus[status]))
 	}
 	if r.gitHub != nil {
-		r.metrics.quota.WithLabelValues().Set(float64(max(0, r.PerDay-used)))
+		r.metrics.quota.WithLabelValues().Set(float64(max(0, r.PerDay-now.used)))
 	}
 	for _, cause := range []string{PauseLimit, PauseDenied, PauseFault} {
 		r.metrics.paused.WithLabelValues(cause).Set(0)
 	}
-	for _, pause := range pauses {
-		if pause.Repository == r.Repository {
-			r.metrics.paused.WithLabelValues(pause.Cause).Set(1)
-		}
+	if now.paused != "" {
+		r.metrics.paused.WithLabelValues(now.paused).Set(1)
 	}
 	return nil
 }
 
-// counts returns the number of invitations by status, and the number of attempts in the last 24
-// hours that count for the quota.
-func (r records) counts(ctx context.Context) (byStatus map[string]int, used int, err error) {
-	byStatus = map[string]int{}
+// figures are what the gauges show.
+type figures struct {
+	byStatus map[string]int // number of invitations
+	used     int            // attempts in the last 24 hours that count for the quota
+	paused   string         // cause of the pause in force; empty: none
+}
+
+func (r records) figures(ctx context.Context) (figures, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	out := figures{byStatus: map[string]int{}}
 	batch := &pgx.Batch{}
 	batch.Queue("select status, count(*) from payfold.invitation where repository = $1 group by 1", r.repository).
 		Query(func(rows pgx.Rows) error {
 			var status string
 			var n int
 			_, err := pgx.ForEachRow(rows, []any{&status, &n}, func() error {
-				byStatus[status] = n
+				out.byStatus[status] = n
 				return nil
 			})
 			return err
@@ -95,11 +94,13 @@ func (r records) counts(ctx context.Context) (byStatus map[string]int, used int,
 	batch.Queue(`select count(*) from payfold.invitation_attempt where repository = $1 and purpose = 'invite'
 		and outcome is distinct from 'not_sent' and reserved_at > $2::timestamptz - interval '24 hours'
 		and reserved_at <= $2::timestamptz + $3::interval`, r.repository, r.now(), maxAhead).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&used) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&out.used) })
+	batch.Queue("select coalesce(min(cause), '') from payfold.invitation_pause where repository = $1 and paused_until > $2", r.repository, r.now()).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&out.paused) })
 	if err := r.tables.Pool().SendBatch(ctx, batch).Close(); err != nil {
-		return nil, 0, fmt.Errorf("count the invitations: %w", err)
+		return figures{}, fmt.Errorf("count the invitations: %w", err)
 	}
-	return byStatus, used, nil
+	return out, nil
 }
 
 // clearGauges removes the values of a process that is no longer the leader.

@@ -37,6 +37,16 @@ func (r records) pause(ctx context.Context, pause Pause) error {
 	return nil
 }
 
+// resume ends what waits for other credentials, because a process may have been started with them.
+func (r records) resume(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	if err := r.endPause(ctx, PauseDenied); err != nil {
+		return err
+	}
+	return r.endWaits(ctx)
+}
+
 // endPause ends a pause of that cause, if there is one.
 func (r records) endPause(ctx context.Context, cause string) error {
 	_, err := r.tables.Pool().Exec(ctx, "delete from payfold.invitation_pause where repository = $1 and cause = $2", r.repository, cause)

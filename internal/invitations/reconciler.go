@@ -21,6 +21,19 @@ type gitHub interface {
 	Remove(ctx context.Context, user string) error
 }
 
+// database is what the reconciler needs of the database; see records. Each method is one transaction, or a few
+// statements that may be executed apart.
+type database interface {
+	lead(ctx context.Context, repository string, work func(ctx context.Context, changed <-chan []string) error) error
+	resume(ctx context.Context) error
+	scan(ctx context.Context, users []string) error
+	reserve(ctx context.Context, perDay int) (*Attempt, error)
+	asking(ctx context.Context, attempt *Attempt) error
+	record(ctx context.Context, attempt *Attempt, answer Answer) error
+	pause(ctx context.Context, pause Pause) error
+	figures(ctx context.Context) (figures, error)
+}
+
 // Config is what a reconciler works with.
 type Config struct {
 	Store          *store.Store
@@ -42,7 +55,7 @@ type Config struct {
 // no harm.
 type Reconciler struct {
 	Config
-	records records
+	records database
 	gitHub  gitHub
 	jitter  func() float64 // in [0, 1)
 	metrics *metrics
@@ -56,7 +69,8 @@ type Reconciler struct {
 // New returns a reconciler.
 func New(config Config) *Reconciler {
 	r := &Reconciler{
-		Config: config, records: records{config.Store, config.Repository, config.Now, defaultTimeout}, jitter: rand.Float64, metrics: newMetrics(config.Registerer),
+		Config: config, records: records{config.Store, config.Repository, config.Now, defaultTimeout},
+		jitter: rand.Float64, metrics: newMetrics(config.Registerer),
 		attemptTimeout: defaultAttemptTimeout, scanInterval: defaultScanInterval,
 	}
 	if config.GitHub != nil {

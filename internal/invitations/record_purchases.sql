@@ -5,6 +5,7 @@
 -- invitation for so long, and a fail-over of the database may have lost its record.
 -- If a purchase is kept after all, its withdrawn invitation is recorded anew. An invitation that was
 -- sent keeps its GitHub user and its id.
+-- A purchase waits while an invitation without a payment may be its own: follow_renamed.sql moves it later.
 with purchase as (
   select user_id, provider_payment_id, github_username, occurred_at, ended_at
   from portal.license_facts
@@ -24,6 +25,18 @@ where ($3::text[] is null or p.user_id = any($3))
     select from payfold.invitation i
     where i.user_id = p.user_id and (i.repository = $1 or $1 = '') and i.provider_payment_id = p.provider_payment_id
       and (i.status <> 'withdrawn' or i.repository <> $1 or p.ended_at is not null)
+  )
+  and not exists (
+    select from payfold.invitation i
+    where i.user_id = p.user_id and i.repository = $1 and not i.revoked and i.status <> 'withdrawn'
+      and i.activated_at = p.occurred_at and lower(i.github_username) is not distinct from lower(p.github_username)
+      and not exists (
+        select from portal.payment_facts f where f.user_id = i.user_id and f.provider_payment_id = i.provider_payment_id
+      )
+      and not exists (
+        select from payfold.invitation o
+        where o.user_id = p.user_id and o.repository = $1 and o.provider_payment_id = p.provider_payment_id
+      )
   )
 on conflict (user_id, repository, provider_payment_id) do update
 set github_username = case when invitation.invited_at is null then excluded.github_username else invitation.github_username end,

@@ -33,3 +33,29 @@ func TestARefundTakesNothingFromTheNextOwnerOfTheName(t *testing.T) {
 		}
 	}
 }
+
+// A schedule has found it: the id changed while an attempt was under way, so the purchase had two invitations, of which one
+// was never sent nor withdrawn.
+func TestAPaymentThatGetsAnotherIDDuringAnAttemptHasOneInvitation(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r, other := w.inviter(t), w.inviter(t)
+	changed := false
+	r.gitHub = beforeInvite{r.gitHub, func() {
+		if !changed {
+			w.exec(t, "update portal.payment_facts set provider_payment_id = 'pay2', transaction_id = null, order_id = null")
+			require.NoError(t, other.records.scan(t.Context(), nil))
+		}
+		changed = true
+	}}
+	reconcile(t, r)
+	require.True(t, changed)
+	reconcile(t, other)
+	w.requireStatus(t, "u1", "pay2", Invited)
+	w.exec(t, "update portal.payment_facts set reversed_at = $1", w.clock.Now())
+	w.clock.Advance(lateAction)
+	reconcile(t, other)
+	w.requireStatus(t, "u1", "pay2", Withdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
+}

@@ -25,7 +25,7 @@ func TestARetryWaitsForAnAttemptThatIsBeingReserved(t *testing.T) {
 		err          error
 	}
 	ended := make(chan retried, 1)
-	require.NoError(t, r.records.serialized(t.Context(), func(_ context.Context, tx pgx.Tx) error {
+	require.NoError(t, w.records(t).serialized(t.Context(), func(_ context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `insert into payfold.invitation_attempt (user_id, repository, provider_payment_id, github_username, purpose, reserved_at, unasked)
 			values ('u1', $1, 'pay1', 'octo', 'invite', now(), true)`, r.Repository)
 		require.NoError(t, err)

@@ -42,7 +42,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		r.Logger.InfoContext(ctx, "no GitHub credentials: invitations wait as pending",
 			"set", "INVITE_REPOSITORY and INVITE_GITHUB_TOKEN, or an App")
 	}
-	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff}
+	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff, Jitter: r.jitter}
 	var fault backoff.Fault
 	for {
 		began := time.Now()
@@ -70,7 +70,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 	r.consecutiveFailures = 0
 	if r.gitHub != nil {
-		if err := r.resume(ctx); err != nil {
+		if err := r.records.resume(ctx); err != nil {
 			return err
 		}
 	}
@@ -99,16 +99,6 @@ func (r *Reconciler) serve(ctx context.Context, changed <-chan []string) error {
 		}
 	}
 	return nil
-}
-
-// resume ends what waits for other credentials, because this process may have been started with them.
-func (r *Reconciler) resume(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.records.timeout)
-	defer cancel()
-	if err := r.records.endPause(ctx, PauseDenied); err != nil {
-		return err
-	}
-	return r.records.endWaits(ctx)
 }
 
 // await waits for a notification or a tick, and scans the purchases that have changed.

@@ -125,19 +125,19 @@ func TestASessionThatSaysNothingIsGivenUp(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	for _, work := range []func(*Reconciler) error{
-		func(r *Reconciler) error { return r.resume(t.Context()) },
+		func(r *Reconciler) error { return r.records.resume(t.Context()) },
 		func(r *Reconciler) error { return r.records.scan(t.Context(), nil) },
 		func(r *Reconciler) error { _, err := r.next(t.Context()); return err },
 		func(r *Reconciler) error { return r.measure(t.Context()) },
 	} {
 		r := w.inviter(t)
-		r.records.timeout = time.Second
+		r.records = records{r.Store, r.Repository, r.Now, time.Second}
 		var session int
 		require.NoError(t, r.Store.Pool().QueryRow(t.Context(), "select pg_backend_pid()").Scan(&session))
 		require.NoError(t, syscall.Kill(session, syscall.SIGSTOP))
 		t.Cleanup(func() { _ = syscall.Kill(session, syscall.SIGCONT) })
 		require.ErrorIs(t, work(r), context.DeadlineExceeded)
-		r.records.timeout = wait.Timeout
+		r.records = records{r.Store, r.Repository, r.Now, wait.Timeout}
 		require.NoError(t, work(r), "on another session")
 	}
 }

@@ -193,7 +193,7 @@ func TestTheCancellationOfAnInvitationLeavesItInTheQuota(t *testing.T) {
 	w.clock.Advance(lateAction)
 	reconcile(t, r)
 	require.Nil(t, w.github.Invitation("octo"))
-	_, used, err := r.records.counts(t.Context())
+	now, err := r.records.figures(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, used)
+	require.Equal(t, 1, now.used)
 }

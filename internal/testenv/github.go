@@ -82,16 +82,32 @@ func NewGitHubAt(t testing.TB, address string, now func() time.Time) *GitHub {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)
 	require.NoError(t, err)
-	g := &GitHub{
-		now: now, collaborators: map[string]bool{}, unknown: map[string]bool{}, scripts: map[string][]Reply{},
-		sent: map[string]int{}, repeated: map[string]int{}, arrived: make(chan GitHubRequest, 10_000),
-	}
+	g := NewGitHubInMemory(now)
+	g.arrived = make(chan GitHubRequest, 10_000)
 	g.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(g.serve)}}
 	g.server.Config.SetKeepAlivesEnabled(false) // goleak would find idle connections
 	g.server.Start()
 	g.URL = g.server.URL
 	t.Cleanup(g.server.Close)
 	return g
+}
+
+// NewGitHubInMemory returns a fake GitHub without a server. RoundTrip asks it.
+func NewGitHubInMemory(now func() time.Time) *GitHub {
+	return &GitHub{
+		URL: "http://github.test",
+		now: now, collaborators: map[string]bool{}, unknown: map[string]bool{}, scripts: map[string][]Reply{},
+		sent: map[string]int{}, repeated: map[string]int{},
+	}
+}
+
+// RoundTrip implements http.RoundTripper without a network.
+func (g *GitHub) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	g.serve(answer, r)
+	response := answer.Result()
+	response.Request = r
+	return response, nil
 }
 
 // Script sets the answers to the next requests that invite the user; for user "" to the

@@ -8,11 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"path"
 	"slices"
 
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/testenv/schedule"
 )
 
 var errRefused = errors.New("the store answers 503")
@@ -70,27 +70,18 @@ type place struct {
 }
 
 // turn calls do, which takes a step, or returns an error without that. Only one step is taken at a time.
-type turn func(ctx context.Context, step string, do func(fault) error) error
-
-// fault is what a store does beside an error.
-type fault int
-
-const (
-	none    fault = iota
-	refused       // it does nothing, and says so
-	lost          // it does what was asked, and its answer is lost
-)
+type turn func(ctx context.Context, step string, do func(schedule.Fault) error) error
 
 func (p *place) String() string { return "memory" }
 
 // step waits for its turn, does what was asked, and returns the fault.
 func (p *place) step(ctx context.Context, name string, do func() error) error {
-	return p.turn(ctx, name, func(goesWrong fault) error {
-		if goesWrong == refused {
+	return p.turn(ctx, name, func(goesWrong schedule.Fault) error {
+		if goesWrong == schedule.Refused {
 			return errRefused
 		}
 		err := do()
-		if goesWrong == lost {
+		if goesWrong == schedule.Lost {
 			return errRefused
 		}
 		return err
@@ -198,6 +189,3 @@ func (p *place) Remove(ctx context.Context, name string) error {
 }
 
 var _ storage.Place = (*place)(nil)
-
-// coin returns true with that chance.
-func coin(random *rand.Rand, chance float64) bool { return random.Float64() < chance }

@@ -4,18 +4,14 @@ package schedules_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"slices"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,7 +19,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/schedule"
 )
 
 const (
@@ -33,87 +29,35 @@ const (
 
 // world is a log, its archive and the processes that work on them. Only the scheduler changes it while a step is taken.
 type world struct {
-	t      testing.TB
-	random *rand.Rand
-	disk   *disk
-	calm   bool // nothing fails any more
+	*schedule.Scheduler
+	t    testing.TB
+	disk *disk
 
 	records []archive.Record // of the log from its beginning
 	first   uint64           // the oldest message that the log has
-
-	broken    error // what a trim has found
-	mu        sync.Mutex
-	waiting   []*request
-	processes []*process
-	history   []string
+	broken  error            // what a trim has found
 }
 
-type request struct {
-	by     *process
-	step   string
-	answer chan fault
-}
-
-// process is an ingest: an archiver, and a trimmer of the log.
-type process struct {
-	name   int
-	killed bool
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
-}
-
-func newWorld(t testing.TB, seed uint64) *world {
-	return &world{t: t, random: rand.New(rand.NewPCG(seed, 0)), disk: newDisk(), first: 1}
-}
-
-// take waits until the scheduler lets a process take a step, which do does.
-func (w *world) take(ctx context.Context, by *process, step string, do func(fault) error) error {
-	asked := &request{by: by, step: step, answer: make(chan fault, 1)}
-	w.mu.Lock()
-	w.waiting = append(w.waiting, asked)
-	w.mu.Unlock()
-	select {
-	case got := <-asked.answer:
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return do(got)
-	case <-ctx.Done():
-		w.mu.Lock()
-		w.waiting = slices.DeleteFunc(w.waiting, func(one *request) bool { return one == asked })
-		w.mu.Unlock()
-		return ctx.Err()
-	}
-}
-
-// start starts a process that sees the world as it is.
+// start starts an ingest, an archiver and a trimmer of the log, that sees the world as it is.
 func (w *world) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{name: len(w.processes), cancel: cancel}
-	w.processes = append(w.processes, p)
-	at := &place{disk: w.disk, turn: func(ctx context.Context, step string, do func(fault) error) error { return w.take(ctx, p, step, do) }}
-	quiet := slog.New(slog.DiscardHandler)
-	archiver := archive.NewArchiver(archive.Config{
-		Place: at, Source: source{w, p}, Interval: time.Second, Logger: quiet, Registerer: prometheus.NewRegistry(),
-		SegmentBytes: 4000, FrameBytes: 300, PollInterval: time.Second, MinWait: time.Second,
+	w.Start(func(p *schedule.Process) []func(context.Context) {
+		at, quiet := &place{disk: w.disk, turn: p.Take}, slog.New(slog.DiscardHandler)
+		archiver := archive.NewArchiver(archive.Config{
+			Place: at, Source: source{w, p}, Interval: time.Second, Logger: quiet, Registerer: prometheus.NewRegistry(),
+			SegmentBytes: 4000, FrameBytes: 300, PollInterval: time.Second, MinWait: time.Second,
+		})
+		trimmer := archive.NewTrimmer(archive.TrimConfig{
+			Place: at, Log: source{w, p}, Keep: archive.Keep{Messages: 4}, Interval: 3 * time.Second, Logger: quiet, Registerer: prometheus.NewRegistry(),
+		})
+		return []func(context.Context){
+			func(ctx context.Context) { _ = archiver.Run(ctx) },
+			func(ctx context.Context) { _ = trimmer.Run(ctx) },
+		}
 	})
-	trimmer := archive.NewTrimmer(archive.TrimConfig{
-		Place: at, Log: source{w, p}, Keep: archive.Keep{Messages: 4}, Interval: 3 * time.Second, Logger: quiet, Registerer: prometheus.NewRegistry(),
-	})
-	p.ended.Go(func() { _ = archiver.Run(ctx) })
-	p.ended.Go(func() { _ = trimmer.Run(ctx) })
-}
-
-// kill ends a process before it takes another step.
-func (w *world) kill(p *process) {
-	p.killed = true
-	p.cancel()
-	p.ended.Wait()
 }
 
 // deliver appends messages to the log.
 func (w *world) deliver(count int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for range count {
 		seq := uint64(len(w.records) + 1)
 		w.records = append(w.records, archive.Record{
@@ -128,76 +72,48 @@ func (w *world) last() uint64 { return uint64(len(w.records)) }
 // run takes that many random steps.
 func (w *world) run(steps int) {
 	for range steps {
-		synctest.Wait()
-		w.mu.Lock()
-		waiting, broken := slices.Clone(w.waiting), w.broken
-		w.mu.Unlock()
-		require.NoError(w.t, broken)
 		switch {
-		case len(waiting) == 0:
-			time.Sleep(100 * time.Millisecond) // until a timer of a process ends
-		case w.calm || coin(w.random, 0.9):
-			w.letTakeAStep(waiting)
-		default:
+		case !w.Calm && w.Coin(0.1):
 			w.disturb()
+		case !w.Step():
+			time.Sleep(100 * time.Millisecond) // until a timer of a process ends
 		}
 	}
-}
-
-func (w *world) letTakeAStep(waiting []*request) {
-	slices.SortFunc(waiting, func(a, b *request) int { // they asked in any order
-		return cmp.Or(cmp.Compare(a.by.name, b.by.name), cmp.Compare(a.step, b.step))
-	})
-	one, goesWrong := waiting[w.random.IntN(len(waiting))], none
-	if !w.calm && coin(w.random, 0.03) {
-		goesWrong = fault(1 + w.random.IntN(2))
-	}
-	w.mu.Lock()
-	w.waiting = slices.DeleteFunc(w.waiting, func(other *request) bool { return other == one })
-	w.mu.Unlock()
-	w.note("%d: %s, fault %d", one.by.name, one.step, goesWrong)
-	one.answer <- goesWrong
+	w.Do(func() { require.NoError(w.t, w.broken) })
 }
 
 // disturb delivers, lets time pass, kills a process, or cuts the power.
 func (w *world) disturb() {
-	switch what := w.random.IntN(20); {
+	switch what := w.Random.IntN(20); {
 	case what < 10:
-		w.deliver(1 + w.random.IntN(4))
+		w.Do(func() { w.deliver(1 + w.Random.IntN(4)) })
 	case what < 15:
-		time.Sleep(time.Duration(w.random.IntN(5)) * time.Second)
+		time.Sleep(time.Duration(w.Random.IntN(5)) * time.Second)
 	case what < 19:
-		p := w.processes[w.random.IntN(len(w.processes))]
-		if !p.killed {
-			w.note("kill %d", p.name)
-			w.kill(p)
-			w.start()
-		}
+		alive := w.Alive()
+		w.Kill(alive[w.Random.IntN(len(alive))])
+		w.start()
 	default:
-		w.note("power cut")
-		w.end()
-		w.disk.cutPower(func() bool { return coin(w.random, 0.5) })
+		w.Note("power cut")
+		w.KillAll()
+		w.disk.cutPower(func() bool { return w.Coin(0.5) })
 		require.NoError(w.t, w.archived(w.disk, w.first-1))
 		w.start()
 		w.start()
 	}
 }
 
-func (w *world) note(format string, args ...any) {
-	w.history = append(w.history, fmt.Sprintf(format, args...))
-}
-
 // source is the log as a process sees it.
 type source struct {
 	*world
-	by *process
+	by *schedule.Process
 }
 
 var errForgotten = errors.New("the log does not have it any more")
 
 // Head implements archive.Source.
 func (s source) Head(ctx context.Context) (head archive.Head, err error) {
-	err = s.take(ctx, s.by, "head", func(fault) error {
+	err = s.by.Take(ctx, "head", func(schedule.Fault) error {
 		head = archive.Head{LogID: logID, Partitions: 4, Begin: 1, First: s.first, Last: s.last(), Bytes: s.last() * 200, Trimmable: true}
 		return nil
 	})
@@ -207,7 +123,7 @@ func (s source) Head(ctx context.Context) (head archive.Head, err error) {
 // ReadRecords implements archive.Source.
 func (s source) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
 	var records []archive.Record
-	err := s.take(ctx, s.by, fmt.Sprintf("read %d to %d", from, until), func(fault) error {
+	err := s.by.Take(ctx, fmt.Sprintf("read %d to %d", from, until), func(schedule.Fault) error {
 		if from < s.first {
 			return errForgotten
 		}
@@ -224,7 +140,7 @@ func (s source) ReadRecords(ctx context.Context, from, until uint64, deliver fun
 
 // TrimPoint implements archive.Log.
 func (s source) TrimPoint(ctx context.Context, seq uint64) (point uint64, err error) {
-	err = s.take(ctx, s.by, "trim point", func(fault) error {
+	err = s.by.Take(ctx, "trim point", func(schedule.Fault) error {
 		point = max(s.first, seq-seq%file)
 		return nil
 	})
@@ -233,7 +149,7 @@ func (s source) TrimPoint(ctx context.Context, seq uint64) (point uint64, err er
 
 // Trim implements archive.Log. What goes must be in the archive, also if the power is cut now.
 func (s source) Trim(ctx context.Context, seq uint64) (first uint64, err error) {
-	err = s.take(ctx, s.by, fmt.Sprintf("trim to %d", seq), func(fault) error {
+	err = s.by.Take(ctx, fmt.Sprintf("trim to %d", seq), func(schedule.Fault) error {
 		s.first = max(s.first, seq-seq%file)
 		s.broken = errors.Join(s.broken, s.archived(s.disk.worst(), s.first-1))
 		first = s.first
@@ -264,7 +180,7 @@ func (w *world) archived(left *disk, last uint64) error {
 
 // alone is a disk on which nobody else works.
 func alone(d *disk) *place {
-	return &place{disk: d, turn: func(_ context.Context, _ string, do func(fault) error) error { return do(none) }}
+	return &place{disk: d, turn: func(_ context.Context, _ string, do func(schedule.Fault) error) error { return do(schedule.None) }}
 }
 
 // withTime returns a record whose time has the location of those of the log.
@@ -275,62 +191,35 @@ func withTime(r archive.Record) archive.Record {
 
 // finish lets everything go well until the archive has the whole log, and ends all processes.
 func (w *world) finish() {
-	w.calm = true
-	w.deliver(1)
+	w.Calm = true
+	w.Do(func() { w.deliver(1) })
 	for tries := 0; ; tries++ {
 		w.run(100)
-		synctest.Wait()
-		w.mu.Lock()
-		have, err := archive.Open(context.Background(), alone(w.disk), logID)
-		w.mu.Unlock()
-		require.NoError(w.t, err)
+		var have *archive.Archive
+		w.Do(func() {
+			var err error
+			have, err = archive.Open(context.Background(), alone(w.disk), logID)
+			require.NoError(w.t, err)
+		})
 		if have.Last() == w.last() && len(have.Faults()) == 0 {
 			break
 		}
 		require.Less(w.t, tries, 1000, "the archive does not get whole: it ends with %d of %d, %v", have.Last(), w.last(), have.Faults())
 	}
-	w.end()
+	w.KillAll()
 	require.NoError(w.t, w.archived(w.disk, w.last()))
 }
 
-// end ends all processes.
-func (w *world) end() {
-	for _, p := range w.processes {
-		if !p.killed {
-			w.kill(p)
-		}
-	}
-}
-
-// TestNoScheduleLosesAMessage runs SCHEDULES seeds from SCHEDULE_SEED on; by default 100 of the time. The log of a failure ends
-// with the steps that were taken.
 func TestNoScheduleLosesAMessage(t *testing.T) {
-	count := testenv.Number(t, "SCHEDULES", 100)
-	from := testenv.Number(t, "SCHEDULE_SEED", int(time.Now().UnixNano()>>20))
-	steps, trimmed := 0, 0
-	synctest.Test(t, func(t *testing.T) {
-		for seed := range count {
-			w := newWorld(t, uint64(from+seed))
-			func() {
-				defer w.end()
-				defer func() {
-					if t.Failed() {
-						for _, step := range w.history {
-							t.Log(step)
-						}
-						t.Logf("SCHEDULES=1 SCHEDULE_SEED=%d", from+seed)
-					}
-				}()
-				w.deliver(3)
-				w.start()
-				w.start()
-				w.run(100 + w.random.IntN(400))
-				w.finish()
-			}()
-			steps += len(w.history)
-			trimmed += int(w.first - 1)
-		}
+	trimmed := 0
+	schedule.Run(t, 100, func(t *testing.T, s *schedule.Scheduler) {
+		w := &world{Scheduler: s, t: t, disk: newDisk(), first: 1}
+		w.deliver(3)
+		w.start()
+		w.start()
+		w.run(100 + w.Random.IntN(400))
+		w.finish()
+		trimmed += int(w.first - 1)
 	})
 	require.Positive(t, trimmed, "no schedule trimmed anything")
-	t.Logf("SCHEDULES=%d SCHEDULE_SEED=%d: %d steps, %d messages trimmed", count, from, steps, trimmed)
 }
