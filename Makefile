@@ -47,8 +47,8 @@ test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that loses
 PROPERTY_CHECKS ?= 2000
 test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way, and random purchases
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions' ./internal/live ./internal/rebuild -rapid.checks=$(PROPERTY_CHECKS) && \
-	go test -count 1 -timeout 0 -run EveryKeptPurchase ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS) && \
+	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions|DoesWhatPostgresDoes' ./internal/live ./internal/rebuild -rapid.checks=$(PROPERTY_CHECKS) && \
+	go test -count 1 -timeout 0 -run 'EveryKeptPurchase|DoesWhatPostgresDoes' ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS) && \
 	go test -count 1 -timeout 0 -run AWalletIsAPurse ./internal/wallet -rapid.checks=$(PROPERTY_CHECKS)
 
 ARRIVAL_ROUNDS ?= 100
@@ -56,8 +56,9 @@ test-arrivals: ## every order in which the events of a payment can arrive: ARRIV
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
 SCHEDULES ?= 100000
-test-schedules: ## archivers and trimmers of one log in SCHEDULES (100000) random orders of their steps, with kills and power cuts
-	SCHEDULES=$(SCHEDULES) go test -v -count 1 -timeout 0 ./internal/archive/schedules
+test-schedules: ## SCHEDULES (100000) random orders of the steps of archivers and trimmers, of projectors, and of inviters, with kills and lost answers
+	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
+	SCHEDULES=$(SCHEDULES) go test -v -count 1 -timeout 0 -run NoSchedule ./internal/archive/schedules ./internal/live ./internal/invitations
 
 test-newest-nats: ## says whether the log's tests pass with the newest release of nats-server
 	internal/eventlog/newest-nats.sh

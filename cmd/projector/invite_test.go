@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
@@ -94,7 +95,7 @@ func TestInvitationsAreAsTheFlagsSay(t *testing.T) {
 		_, err := flags.gitHub().Invite(t.Context(), "octo")
 		require.NoError(t, err)
 		require.Equal(t, sent, github.Requests(http.MethodPut)[0].Permission)
-		_, inviter, _ := (&runCommand{inviteFlags: *flags}).parts(sources{}, nil, testenv.Logger(t), prometheus.NewRegistry())
+		_, inviter, _ := (&runCommand{inviteFlags: *flags}).parts(sources{store: &store.Store{}}, nil, testenv.Logger(t), prometheus.NewRegistry())
 		require.Equal(t, testenv.GitHubRepository, inviter.Repository)
 		require.Equal(t, 7, inviter.PerDay)
 		require.True(t, inviter.RemoveOnRevoke)

@@ -25,6 +25,11 @@ type log interface {
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 
+// tables is what Check needs of the tables.
+type tables interface {
+	Checkpoints(ctx context.Context) ([]store.Checkpoint, error)
+}
+
 // callTimeout bounds the read of the checkpoints and the head in Check, and the read of each
 // message.
 const callTimeout = 2 * time.Second
@@ -61,7 +66,7 @@ func (p Positions) Highest() uint64 { return slices.Max(p) }
 
 // Check compares the checkpoints with the log: its id, its head, and the messages at the positions.
 // The error is ErrLogLost if the log was lost, cut short or replaced.
-func Check(ctx context.Context, log log, tables *store.Store, info eventlog.Info) (Positions, error) {
+func Check(ctx context.Context, log log, tables tables, info eventlog.Info) (Positions, error) {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	checkpoints, err := tables.Checkpoints(call)

@@ -200,7 +200,7 @@ func (f *follower) withDropped(batch []message) []message {
 // database refuses is halved until the event at fault is found. That event is quarantined
 // if the database refuses it again; the others are applied.
 func (f *follower) applyBatch(ctx context.Context, batch []message) error {
-	err := f.write(ctx, batch, Apply)
+	err := f.write(ctx, batch, f.projector.apply)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) {
 		return err
@@ -244,7 +244,7 @@ func (f *follower) write(ctx context.Context, batch []message, apply applier) er
 		}
 	}
 	if len(from) > 0 {
-		result, err := apply(ctx, p.Store, p.Rules, decoded(fresh), store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest})
+		result, err := apply(ctx, p.Rules, decoded(fresh), store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest})
 		if err != nil {
 			return err
 		}
@@ -265,12 +265,12 @@ func (f *follower) write(ctx context.Context, batch []message, apply applier) er
 func (f *follower) checkPositions(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	now, err := f.projector.Store.Positions(ctx)
+	checkpoints, err := f.projector.tables.Checkpoints(ctx)
 	if err != nil {
 		return err
 	}
-	for partition, position := range f.at {
-		if now[partition] != position {
+	for _, c := range checkpoints {
+		if position, mine := f.at[c.Partition]; mine && c.Position != position {
 			return store.ErrFenced
 		}
 	}

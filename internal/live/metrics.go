@@ -87,7 +87,7 @@ func (p *Projector) measure(ctx context.Context) {
 	p.measured = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	waiting, err := p.Store.Waiting(ctx)
+	waiting, err := p.tables.Waiting(ctx)
 	if err != nil {
 		p.Logger.DebugContext(ctx, "the payments that wait for their user are not counted", "error", err)
 		return

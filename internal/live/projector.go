@@ -43,6 +43,12 @@ type Config struct {
 // same log and database; they share the partitions.
 type Projector struct {
 	Config
+	owner       string
+	leaseTime   time.Duration
+	members     members
+	tables      liveTables
+	apply       applier
+	jitter      func() float64 // in [0, 1); nil: random
 	metrics     *metrics
 	lastError   atomic.Pointer[string] // why the projector does not work now; nil while it works
 	quarantine  store.Quarantine
@@ -53,7 +59,15 @@ type Projector struct {
 
 // New returns a projector that is not ready until Run has reached the log and the database.
 func New(config Config) *Projector {
-	p := &Projector{Config: config, metrics: newMetrics(config.Registerer)}
+	database := postgres{config.Store}
+	return newProjector(config, config.Store.Owner(), config.Store.LeaseTime(), database, config.Store, database.apply)
+}
+
+func newProjector(config Config, owner string, leaseTime time.Duration, shared members, tables liveTables, apply applier) *Projector {
+	p := &Projector{
+		Config: config, owner: owner, leaseTime: leaseTime, members: shared, tables: tables, apply: apply,
+		metrics: newMetrics(config.Registerer),
+	}
 	p.setLastError(errors.New("starting: the log and the database have not both answered yet"))
 	return p
 }
@@ -79,7 +93,7 @@ const (
 // or the database it logs the fault once and tries again. It returns an error only if the tables
 // were folded from another log. It may be called once.
 func (p *Projector) Run(ctx context.Context) error {
-	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff}
+	wait := backoff.Backoff{Min: minBackOff, Max: maxBackOff, Jitter: p.jitter}
 	var fault backoff.Fault
 	var lost time.Time // since when every try finds another log
 	for {
@@ -172,7 +186,7 @@ func (p *Projector) prepare(ctx context.Context) (eventlog.Info, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	if err := p.Store.Prepare(ctx, info.LogID, info.Partitions, p.Rules); err != nil {
+	if err := p.tables.Prepare(ctx, info.LogID, info.Partitions, p.Rules); err != nil {
 		return eventlog.Info{}, fmt.Errorf("prepare the tables: %w", err)
 	}
 	return info, nil
@@ -203,14 +217,14 @@ const prepareTimeout = 10 * time.Second
 func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	members, err := Heartbeat(ctx, p.Store)
+	now, err := p.members.heartbeat(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	change := leaseChangesOf(p.Store.Owner(), partitions, members)
+	change := leaseChangesOf(p.owner, partitions, now)
 	share = slices.Clone(change.held[:len(change.held)-len(change.surplus)])
 	if len(change.free) > 0 {
-		taken, err := TakeLeases(ctx, p.Store, change.free)
+		taken, err := p.members.takeLeases(ctx, change.free)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -223,7 +237,7 @@ func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surpl
 func (p *Projector) release(ctx context.Context, partitions []int) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return releaseLeases(ctx, p.Store, partitions)
+	return p.members.releaseLeases(ctx, partitions)
 }
 
 // leave gives up the leases at once, also after ctx has ended. If it fails, the leases
@@ -232,7 +246,7 @@ func (p *Projector) leave(ctx context.Context) {
 	p.metrics.partitions.Set(0)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	if err := leave(ctx, p.Store); err != nil {
+	if err := p.members.leave(ctx); err != nil {
 		p.Logger.DebugContext(ctx, "leases are left to expire", "error", err)
 	}
 }
@@ -244,7 +258,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	if err != nil {
 		return err
 	}
-	positions, err := identity.Check(ctx, p.Log, p.Store, info)
+	positions, err := identity.Check(ctx, p.Log, p.tables, info)
 	if err != nil {
 		return err
 	}
@@ -258,7 +272,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 	defer cancel()
 	ended, logID := make(chan error, 1), info.LogID
 	go func() { ended <- p.follow(following, logID, share, positions) }()
-	ticker := time.NewTicker(heartbeatInterval(p.Store.LeaseTime()))
+	ticker := time.NewTicker(heartbeatInterval(p.leaseTime))
 	defer ticker.Stop()
 	for {
 		select {
@@ -280,7 +294,7 @@ func (p *Projector) serve(ctx context.Context, info eventlog.Info, share []int) 
 func (p *Projector) currentTables(ctx context.Context) (store.TablesID, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return p.Store.CurrentTables(ctx, p.Rules)
+	return p.tables.CurrentTables(ctx, p.Rules)
 }
 
 // unlessReplaced returns nil if err is ErrFenced because a promotion has replaced the tables. That

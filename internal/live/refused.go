@@ -13,9 +13,6 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// applier is Apply, or another function that applies a batch in one transaction.
-type applier func(context.Context, *store.Store, projections.Rules, []events.Event, store.Advance) (Result, error)
-
 // applyRefused applies a batch of one message, which the database has refused, or quarantines its event.
 func (f *follower) applyRefused(ctx context.Context, batch []message, refused *store.RefusedError) error {
 	if fresh, _ := f.fresh(batch); len(fresh) == 0 {
@@ -26,8 +23,8 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 		return err
 	}
 	var cause error
-	orReject := func(ctx context.Context, s *store.Store, rules projections.Rules, one []events.Event, advance store.Advance) (result Result, err error) {
-		result, cause, err = ApplyOrQuarantine(ctx, s, rules, one[0], advance)
+	orReject := func(ctx context.Context, rules projections.Rules, one []events.Event, advance store.Advance) (result Result, err error) {
+		result, cause, err = ApplyOrQuarantine(ctx, p.Store, rules, one[0], advance)
 		return result, err
 	}
 	err := f.write(ctx, batch, orReject)

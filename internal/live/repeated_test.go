@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/live"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // silentLog answers no question.
@@ -33,7 +34,7 @@ func TestALogThatDoesNotAnswerIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := silentLog{asked: make(chan struct{})}
-	p := live.New(live.Config{Log: log, Logger: slog.New(slog.NewTextHandler(&out, nil)), Registerer: prometheus.NewRegistry()})
+	p := live.New(live.Config{Log: log, Store: &store.Store{}, Logger: slog.New(slog.NewTextHandler(&out, nil)), Registerer: prometheus.NewRegistry()})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()

@@ -262,11 +262,6 @@ func Run(t *testing.T, usual int, schedule func(*testing.T, *Scheduler)) {
 	t.Logf("SCHEDULES=%d SCHEDULE_SEED=%d: %d steps", count, from, steps)
 }
 
-// One runs the schedule of one seed.
-func One(t *testing.T, seed uint64, schedule func(*testing.T, *Scheduler)) {
-	synctest.Test(t, func(t *testing.T) { one(t, seed, schedule) })
-}
-
 func one(t *testing.T, seed uint64, schedule func(*testing.T, *Scheduler)) (steps int) {
 	s := &Scheduler{Random: rand.New(rand.NewPCG(seed, 0)), Faults: 0.03}
 	defer s.KillAll()

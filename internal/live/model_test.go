@@ -1,0 +1,133 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/store"
+)
+
+// model is the members, the leases and the checkpoints in memory. Its methods mean what the statements of member.go mean.
+// TestTheModelOfLeasesDoesWhatPostgresDoes compares both.
+type model struct {
+	leaseTime   time.Duration
+	members     map[string]time.Time // owner → last heartbeat
+	leases      map[int]lease        // by partition
+	checkpoints []store.Checkpoint   // by partition
+	applied     map[uint64]string    // owner by the sequence of a message
+}
+
+type lease struct {
+	owner   string
+	expires time.Time
+}
+
+func newModel(leaseTime time.Duration, partitions int, logID string) *model {
+	m := &model{leaseTime: leaseTime, members: map[string]time.Time{}, leases: map[int]lease{}, applied: map[uint64]string{}}
+	for partition := range partitions {
+		m.checkpoints = append(m.checkpoints, store.Checkpoint{Partition: partition, LogID: logID})
+	}
+	return m
+}
+
+func (m *model) clone() *model {
+	return &model{
+		leaseTime: m.leaseTime, members: maps.Clone(m.members), leases: maps.Clone(m.leases),
+		checkpoints: slices.Clone(m.checkpoints), applied: maps.Clone(m.applied),
+	}
+}
+
+// heartbeat is Heartbeat at a time of the database's clock. connected says whether an owner has a session. It returns the
+// members that were evicted; their sessions end.
+func (m *model) heartbeat(owner string, now time.Time, connected func(owner string) bool) (seen Membership, evicted []string) {
+	m.members[owner] = now
+	for partition, one := range m.leases {
+		if one.owner == owner {
+			m.leases[partition] = lease{owner, now.Add(m.leaseTime)}
+		}
+	}
+	for other, last := range m.members {
+		silent := last.Before(now.Add(-m.leaseTime))
+		lost := last.Before(now.Add(-3*heartbeatInterval(m.leaseTime))) || last.After(now.Add(m.leaseTime))
+		if other != owner && (silent || lost && !connected(other)) {
+			evicted = append(evicted, other)
+		}
+	}
+	slices.Sort(evicted)
+	for _, other := range evicted {
+		m.leave(other)
+	}
+	seen = Membership{Members: slices.Sorted(maps.Keys(m.members)), Leases: map[int]string{}}
+	for partition, one := range m.leases {
+		if one.expires.After(now) {
+			seen.Leases[partition] = one.owner
+		}
+	}
+	return seen, evicted
+}
+
+// takeLeases is TakeLeases.
+func (m *model) takeLeases(owner string, now time.Time, partitions []int) (taken []int) {
+	for _, partition := range slices.Sorted(slices.Values(partitions)) {
+		if before, is := m.leases[partition]; !is || before.expires.Before(now) {
+			m.leases[partition] = lease{owner, now.Add(m.leaseTime)}
+			taken = append(taken, partition)
+		}
+	}
+	return taken
+}
+
+// releaseLeases is releaseLeases.
+func (m *model) releaseLeases(owner string, partitions []int) {
+	maps.DeleteFunc(m.leases, func(partition int, one lease) bool {
+		return one.owner == owner && slices.Contains(partitions, partition)
+	})
+}
+
+// leave is leave.
+func (m *model) leave(owner string) {
+	delete(m.members, owner)
+	maps.DeleteFunc(m.leases, func(_ int, one lease) bool { return one.owner == owner })
+}
+
+// advance is store.Advance.Move.
+func (m *model) advance(a store.Advance) error {
+	for partition, expected := range a.From {
+		if c := m.checkpoints[partition]; c.Position != expected || c.LogID != a.LogID {
+			return store.ErrFenced
+		}
+	}
+	for partition := range a.From {
+		c := &m.checkpoints[partition]
+		c.Position, c.Digest = a.To, a.Digest
+	}
+	return nil
+}
+
+// errTwice and errGap are faults of the projectors.
+var (
+	errTwice = errors.New("a message was applied twice")
+	errGap   = errors.New("a checkpoint has moved over a message that was not applied")
+)
+
+// apply writes the rows of a batch whose checkpoints advance has moved. The batch must have all messages of the log between
+// the old and the new positions.
+func (m *model) apply(owner string, log []events.Message, batch []events.Event, a store.Advance) error {
+	for _, event := range batch {
+		if by, is := m.applied[event.Seq]; is {
+			return fmt.Errorf("%w: %d, by %s and %s", errTwice, event.Seq, by, owner)
+		}
+		m.applied[event.Seq] = owner
+	}
+	for _, message := range log {
+		from, moved := a.From[message.Partition]
+		if moved && message.Seq > from && message.Seq <= a.To && m.applied[message.Seq] == "" {
+			return fmt.Errorf("%w: %d of partition %d, by %s", errGap, message.Seq, message.Partition, owner)
+		}
+	}
+	return nil
+}

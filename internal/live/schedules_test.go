@@ -1,0 +1,435 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/eventlog"
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/store"
+	"github.com/payfold/payfold/internal/testenv/schedule"
+)
+
+const (
+	fleetLog       = "log-1"
+	fleetLeaseTime = 10 * time.Second
+)
+
+// fleet is a log, a database and the projectors that work on them, which a scheduler lets take their steps.
+type fleet struct {
+	*schedule.Scheduler
+	t          *testing.T
+	partitions int
+	log        []events.Message
+	database   *model
+	before     *model        // a state of the database that a fail-over may bring back
+	ahead      time.Duration // of the database's clock
+	locked     map[int]*work // transactions that have moved a checkpoint, by partition
+	sessions   map[string]*sessions
+	broken     error // what a projector did wrong
+	committed  int
+	fenced     int
+}
+
+// sessions are those of one projector. They outlive a machine without power, until they are ended.
+type sessions struct {
+	of       *schedule.Process
+	open     bool
+	ended    int  // how often all were ended
+	vanished bool // nobody is at the other end any more
+	thaws    time.Time
+}
+
+// end ends all sessions and their transactions.
+func (s *sessions) end() {
+	s.open = false
+	s.ended++
+}
+
+// work is a transaction that applies a batch.
+type work struct {
+	by    *sessions
+	in    int // by.ended when it began
+	ended bool
+}
+
+func (w *work) isOver() bool {
+	return w == nil || w.ended || w.in != w.by.ended || w.by.of.Killed() && !w.by.vanished
+}
+
+func newFleet(t *testing.T, s *schedule.Scheduler) *fleet {
+	partitions := 1 + s.Random.IntN(6)
+	return &fleet{
+		Scheduler: s, t: t, partitions: partitions, database: newModel(fleetLeaseTime, partitions, fleetLog),
+		before: newModel(fleetLeaseTime, partitions, fleetLog), locked: map[int]*work{}, sessions: map[string]*sessions{},
+	}
+}
+
+func (w *fleet) now() time.Time { return time.Now().Add(w.ahead) }
+
+// start starts a projector.
+func (w *fleet) start() *sessions {
+	var own *sessions
+	w.Start(func(p *schedule.Process) []func(context.Context) {
+		own = &sessions{of: p}
+		owner := fmt.Sprint("projector", p.Name)
+		w.sessions[owner] = own
+		at := seat{w, own, owner}
+		jitter := rand.New(rand.NewPCG(uint64(p.Name), 1))
+		projector := newProjector(Config{
+			Log: at, BatchSize: 10_000, Rules: projections.Rules{Mode: projections.ModeAny},
+			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		}, owner, fleetLeaseTime, at, at, at.apply)
+		projector.jitter = jitter.Float64
+		return []func(context.Context){func(ctx context.Context) {
+			if err := projector.Run(ctx); err != nil {
+				w.broken = errors.Join(w.broken, err)
+			}
+		}}
+	})
+	return own
+}
+
+// seat is the log and the database as one projector has them.
+type seat struct {
+	*fleet
+	own   *sessions
+	owner string
+}
+
+// call is a statement, which opens a session if there is none.
+func (s seat) call(ctx context.Context, name string, do func()) error {
+	return s.own.of.Take(ctx, name, func(goesWrong schedule.Fault) error {
+		if goesWrong == schedule.Refused {
+			return schedule.ErrRefused
+		}
+		s.own.open = true
+		do()
+		if goesWrong == schedule.Lost {
+			return schedule.ErrLost
+		}
+		return nil
+	})
+}
+
+func (s seat) heartbeat(ctx context.Context) (seen Membership, err error) {
+	err = s.call(ctx, "heartbeat", func() {
+		var evicted []string
+		seen, evicted = s.database.heartbeat(s.owner, s.now(), func(owner string) bool { return s.sessions[owner].isConnected() })
+		for _, owner := range evicted {
+			s.sessions[owner].end()
+		}
+	})
+	return seen, err
+}
+
+func (s *sessions) isConnected() bool { return s.open && (s.vanished || !s.of.Killed()) }
+
+func (s seat) takeLeases(ctx context.Context, partitions []int) (taken []int, err error) {
+	err = s.call(ctx, fmt.Sprint("take leases ", partitions), func() { taken = s.database.takeLeases(s.owner, s.now(), partitions) })
+	return taken, err
+}
+
+func (s seat) releaseLeases(ctx context.Context, partitions []int) error {
+	return s.call(ctx, fmt.Sprint("release ", partitions), func() { s.database.releaseLeases(s.owner, partitions) })
+}
+
+func (s seat) leave(ctx context.Context) error {
+	return s.call(ctx, "leave", func() { s.database.leave(s.owner) })
+}
+
+func (s seat) Prepare(ctx context.Context, _ string, _ int, _ projections.Rules) error {
+	return s.call(ctx, "prepare", func() {})
+}
+
+func (s seat) CurrentTables(ctx context.Context, _ projections.Rules) (store.TablesID, error) {
+	return 1, s.call(ctx, "current tables", func() {})
+}
+
+func (s seat) Checkpoints(ctx context.Context) (out []store.Checkpoint, err error) {
+	err = s.call(ctx, "checkpoints", func() { out = slices.Clone(s.database.checkpoints) })
+	return out, err
+}
+
+func (s seat) Waiting(context.Context) (store.Waiting, error) { return store.Waiting{}, nil }
+
+// apply is Apply: it locks the checkpoints, and commits later.
+func (s seat) apply(ctx context.Context, _ projections.Rules, batch []events.Event, a store.Advance) (Result, error) {
+	own := &work{by: s.own}
+	free := func() bool {
+		for partition := range a.From {
+			if !s.locked[partition].isOver() {
+				return false
+			}
+		}
+		return true
+	}
+	moves := fmt.Sprint(slices.Sorted(maps.Keys(a.From)), " to ", a.To)
+	err := s.own.of.TakeWhen(ctx, "move "+moves, free, func(goesWrong schedule.Fault) error {
+		if goesWrong != schedule.None {
+			return schedule.ErrRefused
+		}
+		s.own.open, own.in = true, s.own.ended
+		if err := s.database.clone().advance(a); err != nil {
+			s.fenced++
+			return err
+		}
+		for partition := range a.From {
+			s.locked[partition] = own
+		}
+		return nil
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	err = s.own.of.Take(ctx, "commit "+moves, func(goesWrong schedule.Fault) error {
+		if own.isOver() || goesWrong == schedule.Refused {
+			own.ended = true
+			return schedule.ErrRefused
+		}
+		own.ended = true
+		s.committed++
+		s.broken = errors.Join(s.broken, s.database.advance(a), s.database.apply(s.owner, s.log, batch, a))
+		if goesWrong == schedule.Lost {
+			return schedule.ErrLost
+		}
+		return nil
+	})
+	if err != nil {
+		_ = s.own.of.Take(context.WithoutCancel(ctx), "roll back "+moves, func(schedule.Fault) error {
+			own.ended = true
+			return nil
+		})
+	}
+	return Result{}, err
+}
+
+func (s seat) Info(ctx context.Context) (info eventlog.Info, err error) {
+	err = s.own.of.Take(ctx, "info", func(goesWrong schedule.Fault) error {
+		if goesWrong != schedule.None {
+			return schedule.ErrRefused
+		}
+		info = eventlog.Info{LogID: fleetLog, Partitions: s.partitions, First: 1, Last: uint64(len(s.log)), Replicas: 1}
+		return nil
+	})
+	return info, err
+}
+
+func (s seat) Message(ctx context.Context, seq uint64) (m events.Message, err error) {
+	err = s.own.of.Take(ctx, "message", func(goesWrong schedule.Fault) error {
+		if goesWrong != schedule.None {
+			return schedule.ErrRefused
+		}
+		m = s.log[seq-1]
+		return nil
+	})
+	return m, err
+}
+
+func (s seat) Read(ctx context.Context, from uint64, deliver func(m events.Message, traceParent string) error) error {
+	for next := from; ; {
+		var some []events.Message
+		more := func() bool { return next <= uint64(len(s.log)) }
+		err := s.own.of.TakeWhen(ctx, fmt.Sprint("read from ", next), more, func(goesWrong schedule.Fault) error {
+			if goesWrong != schedule.None {
+				return schedule.ErrRefused
+			}
+			some = s.log[next-1 : min(uint64(len(s.log)), next+uint64(s.Random.IntN(5)))]
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, m := range some {
+			if err := deliver(m, ""); err != nil {
+				return err
+			}
+			next = m.Seq + 1
+		}
+	}
+}
+
+// deliver appends messages to the log.
+func (w *fleet) deliver(count int) {
+	for range count {
+		seq := uint64(len(w.log) + 1)
+		w.log = append(w.log, events.Message{
+			Seq: seq, Partition: w.Random.IntN(w.partitions), ID: fmt.Sprint("evt_", seq), Body: []byte("{}"),
+			ReceivedAt: time.Now(), Provider: "provider",
+		})
+	}
+}
+
+// disturb delivers, lets time pass, or lets something fail.
+func (w *fleet) disturb() {
+	working := w.working()
+	one := working[w.Random.IntN(len(working))]
+	switch what := w.Random.IntN(40); {
+	case what < 20:
+		w.Do(func() { w.deliver(1 + w.Random.IntN(4)) })
+	case what < 24:
+		w.sleep(time.Duration(w.Random.IntN(3000)) * time.Millisecond)
+	case what < 27:
+		w.end(one, w.Coin(0.3))
+		w.start()
+	case what < 29:
+		w.Stop(one)
+		w.start()
+	case what < 31 && len(w.working()) < 4:
+		w.start()
+	case what < 33 && len(w.working()) > 1:
+		w.Stop(one)
+	case what < 36:
+		w.of(one).thaws = time.Now().Add(time.Duration(w.Random.IntN(25)) * time.Second)
+		w.Freeze(one)
+	case what < 38:
+		w.Do(func() { w.before = w.database.clone() })
+	case what < 39:
+		w.Do(w.failOver)
+	}
+}
+
+func (w *fleet) of(p *schedule.Process) *sessions { return w.sessions[fmt.Sprint("projector", p.Name)] }
+
+// end kills a projector. Its sessions stay open if its machine vanishes.
+func (w *fleet) end(p *schedule.Process, vanishes bool) {
+	w.of(p).vanished = vanishes
+	w.Note("vanishes: %t", vanishes)
+	w.Kill(p)
+}
+
+// failOver ends all sessions. Another server continues with another clock, and maybe without the last commits.
+func (w *fleet) failOver() {
+	for _, one := range w.sessions {
+		one.end()
+	}
+	w.ahead = time.Duration(w.Random.IntN(60)-30) * time.Second
+	if w.Coin(0.5) {
+		w.database = w.before.clone()
+	}
+}
+
+// sleep lets time pass.
+func (w *fleet) sleep(d time.Duration) {
+	time.Sleep(d)
+	for _, one := range w.sessions {
+		if !one.thaws.IsZero() && time.Now().After(one.thaws) {
+			one.thaws = time.Time{}
+			w.Thaw(one.of)
+		}
+	}
+}
+
+func (w *fleet) run(steps int) {
+	for range steps {
+		switch {
+		case w.Coin(0.06):
+			w.disturb()
+		case !w.Step():
+			w.sleep(100 * time.Millisecond)
+		}
+	}
+	w.Do(func() { require.NoError(w.t, w.broken) })
+}
+
+// runFor lets the projectors work for some time without faults.
+func (w *fleet) runFor(d time.Duration) {
+	for until := time.Now().Add(d); time.Now().Before(until); {
+		if !w.Step() {
+			w.sleep(100 * time.Millisecond)
+		}
+	}
+	w.Do(func() { require.NoError(w.t, w.broken) })
+}
+
+// settleTime is how long the shares of live projectors take to be equal: the longest wait after a fault, then the
+// heartbeats in which one projector releases partitions and another takes them.
+const settleTime = maxBackOff + callTimeout + 6*time.Second
+
+// finish ends all faults. Then the partitions of the dead must be taken in time, and all messages applied.
+func (w *fleet) finish() {
+	w.Calm = true
+	w.Do(func() { w.deliver(1) })
+	for _, one := range w.sessions {
+		if one.of.Frozen() {
+			one.thaws = time.Time{}
+			w.Thaw(one.of)
+		}
+	}
+	for len(w.working()) < 2 {
+		w.start()
+	}
+	w.runFor(fleetLeaseTime + 3*time.Second + settleTime)
+	w.requireShared()
+	dies := w.working()[w.Random.IntN(len(w.working()))]
+	vanishes := w.Coin(0.5)
+	w.end(dies, vanishes)
+	w.Do(func() { w.deliver(4) })
+	within := 3 * heartbeatInterval(fleetLeaseTime)
+	if vanishes {
+		within = fleetLeaseTime
+	}
+	w.runFor(within + 2*heartbeatInterval(fleetLeaseTime) + settleTime)
+	w.requireShared()
+}
+
+// working lists the processes that were not told to end.
+func (w *fleet) working() (out []*schedule.Process) {
+	for _, p := range w.Alive() {
+		if !p.Stopped() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// requireShared checks that the live projectors share the partitions equally, and have applied all messages.
+func (w *fleet) requireShared() {
+	working := w.working()
+	count, now := map[string]int{}, w.now()
+	for partition := range w.partitions {
+		one, is := w.database.leases[partition]
+		require.True(w.t, is && one.expires.After(now), "partition %d has no owner: %v", partition, w.database.leases)
+		count[one.owner]++
+	}
+	for _, p := range working {
+		owner := fmt.Sprint("projector", p.Name)
+		require.InDelta(w.t, float64(w.partitions)/float64(len(working)), count[owner], 0.999, "the shares are %v of %d", count, len(working))
+		delete(count, owner)
+	}
+	require.Empty(w.t, count, "dead owners")
+	require.Len(w.t, w.database.applied, len(w.log))
+}
+
+func scheduleOfProjectors(t *testing.T, s *schedule.Scheduler) (w *fleet) {
+	w = newFleet(t, s)
+	w.deliver(3)
+	w.start()
+	w.start()
+	w.run(150 + s.Random.IntN(350))
+	w.finish()
+	return w
+}
+
+// A schedule applies each message once, and ends with equal shares.
+func TestNoScheduleOfProjectorsAppliesAMessageTwiceOrLeavesAPartition(t *testing.T) {
+	t.Parallel()
+	committed, fenced := 0, 0
+	schedule.Run(t, 100, func(t *testing.T, s *schedule.Scheduler) {
+		w := scheduleOfProjectors(t, s)
+		committed, fenced = committed+w.committed, fenced+w.fenced
+	})
+	require.Positive(t, fenced, "no schedule had two projectors on one partition")
+	t.Logf("%d batches, %d fenced", committed, fenced)
+}
