@@ -9,7 +9,7 @@ export GOTOOLCHAIN := go$(shell sed -n 's/^go //p' go.mod)
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules test-newest-nats test-monitoring test-console test-portal test-signatures test-export test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules soak test-newest-nats test-monitoring test-console test-portal test-signatures test-export test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -45,11 +45,13 @@ test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that loses
 	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
 
 PROPERTY_CHECKS ?= 2000
+PROPERTY_SEED ?= 0
+RAPID = -rapid.checks=$(PROPERTY_CHECKS) -rapid.seed=$(PROPERTY_SEED)
 test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way, and random purchases
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions|DoesWhatPostgresDoes' ./internal/live ./internal/rebuild -rapid.checks=$(PROPERTY_CHECKS) && \
-	go test -count 1 -timeout 0 -run 'EveryKeptPurchase|DoesWhatPostgresDoes' ./internal/invitations -rapid.checks=$(PROPERTY_CHECKS) && \
-	go test -count 1 -timeout 0 -run AWalletIsAPurse ./internal/wallet -rapid.checks=$(PROPERTY_CHECKS)
+	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions|DoesWhatPostgresDoes' ./internal/live ./internal/rebuild $(RAPID) && \
+	go test -count 1 -timeout 0 -run 'EveryKeptPurchase|DoesWhatPostgresDoes' ./internal/invitations $(RAPID) && \
+	go test -count 1 -timeout 0 -run AWalletIsAPurse ./internal/wallet $(RAPID)
 
 ARRIVAL_ROUNDS ?= 100
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (100) rounds
@@ -59,6 +61,10 @@ SCHEDULES ?= 100000
 test-schedules: ## SCHEDULES (100000) random orders of the steps of archivers and trimmers, of projectors, and of inviters, with kills and lost answers
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	SCHEDULES=$(SCHEDULES) go test -v -count 1 -timeout 0 -run NoSchedule ./internal/archive/schedules ./internal/live ./internal/invitations
+
+HOURS ?= 24
+soak: ## all campaigns of random faults that this machine can run, again and again for HOURS (24; 0.5 is fine), and one verdict
+	@HOURS=$(HOURS) internal/testenv/soak/soak.sh
 
 test-newest-nats: ## says whether the log's tests pass with the newest release of nats-server
 	internal/eventlog/newest-nats.sh
