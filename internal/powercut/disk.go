@@ -20,6 +20,7 @@ type Disk struct {
 	failSyncs bool
 	failNext  string // the next fsync of a file with this suffix fails; empty: none does
 	ignored   string // fsyncs of files with this suffix make nothing durable; empty: none is ignored
+	journal   bool   // each fsync makes all names durable
 }
 
 // New returns an empty disk.
@@ -70,6 +71,14 @@ func (d *Disk) IgnoreSyncs(suffix string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ignored = suffix
+}
+
+// Journal makes the disk keep names in order, as the journals of ext4 and XFS do: each fsync also makes durable what the
+// folders have at that time. After a cut, either all later changes of names are there or none.
+func (d *Disk) Journal() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.journal = true
 }
 
 // Hang makes every operation wait until goOn is called. Until then even a killed process that
@@ -127,5 +136,8 @@ func (d *Disk) sync(i *inode, name string) syscall.Errno {
 		return 0
 	}
 	i.sync()
+	if d.journal {
+		d.root.syncNames()
+	}
 	return 0
 }

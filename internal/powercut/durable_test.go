@@ -3,6 +3,7 @@
 package powercut_test
 
 import (
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -61,6 +62,36 @@ func TestAReplacedFileIsOldOrNewAfterAPowerCut(t *testing.T) {
 			require.Greater(t, changes, int64(4))
 			return
 		}
+	}
+}
+
+// nats-server opens files with O_SYNC. It makes folders without an fsync of the folder above.
+func TestAWriteWithSyncSurvivesAPowerCut(t *testing.T) {
+	dir := t.TempDir()
+	for name, journal := range map[string]bool{"and an fsync of all folders": false, "on a disk with a journal": true} {
+		t.Run(name, func(t *testing.T) {
+			disk, path := powercut.New(), filepath.Join(dir, "folder", "file")
+			if journal {
+				disk.Journal()
+			}
+			on(t, disk, dir, func() {
+				require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
+				file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_SYNC, 0o600)
+				require.NoError(t, err)
+				_, err = file.WriteString("text")
+				require.NoError(t, errors.Join(err, file.Close()))
+				if !journal {
+					require.NoError(t, errors.Join(durable.Sync(filepath.Dir(path)), durable.Sync(dir)))
+				}
+			})
+			for seed := range uint64(20) { // what is left of the changes without an fsync
+				on(t, disk.Survivor(rand.New(rand.NewPCG(seed, 0))), dir, func() {
+					content, err := os.ReadFile(path)
+					require.NoError(t, err)
+					require.Equal(t, "text", string(content))
+				})
+			}
+		})
 	}
 }
 

@@ -99,3 +99,13 @@ func (i *inode) sync() {
 	}
 	i.writes = nil
 }
+
+// syncNames makes the names of a folder, and of all folders in it, durable.
+func (i *inode) syncNames() {
+	if i.folder {
+		i.sync()
+		for _, child := range i.entries {
+			child.syncNames()
+		}
+	}
+}

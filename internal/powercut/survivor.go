@@ -11,13 +11,19 @@ import (
 func (d *Disk) Survivor(random *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := survivor{random: random, known: map[*inode]*inode{}}
-	return newDisk(s.inode(d.root))
+	if d.journal && random.IntN(2) == 0 {
+		d.root.syncNames()
+	}
+	s := survivor{random: random, journal: d.journal, known: map[*inode]*inode{}}
+	out := newDisk(s.inode(d.root))
+	out.journal = d.journal
+	return out
 }
 
 type survivor struct {
-	random *rand.Rand
-	known  map[*inode]*inode // by old inode, because a file may survive under two names
+	random  *rand.Rand
+	journal bool              // no name changes without all others
+	known   map[*inode]*inode // by old inode, because a file may survive under two names
 }
 
 func (s *survivor) inode(old *inode) *inode {
@@ -31,8 +37,10 @@ func (s *survivor) inode(old *inode) *inode {
 		if entries == nil {
 			entries = map[string]*inode{}
 		}
-		for _, m := range randomPart(s.random, old.moves) {
-			m.apply(entries)
+		if !s.journal {
+			for _, m := range randomPart(s.random, old.moves) {
+				m.apply(entries)
+			}
 		}
 		out.entries = map[string]*inode{}
 		for name, child := range entries {
