@@ -99,7 +99,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Replicas:    have.Config.Replicas,
 		Current:     current(have.Cluster),
 		Durability:  l.durability(have.Config.Replicas),
-		Unsafe:      checkSettings(restored(have.Config), partitions),
+		Unsafe:      checkStream(have, partitions),
 	}
 	if info.Messages == 0 { // the server may still have a time: that of the mark where the log begins
 		info.StoredAt = time.Time{}

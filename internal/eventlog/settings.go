@@ -107,9 +107,9 @@ func restored(config jetstream.StreamConfig) jetstream.StreamConfig {
 	return config
 }
 
-// UnsafeError names the settings with which a stream could lose, refuse or change events.
-// Appends to such a stream are not confirmed, and nothing is projected from it. payfold
-// does not change the stream; its administrator must.
+// UnsafeError names the settings with which a stream could lose, refuse or change events, and what
+// the server that leads it has lost. Appends to such a stream are not confirmed, and nothing is
+// projected from it. payfold does not change the stream; its administrator must.
 type UnsafeError struct {
 	Settings []string // each with its value and the one it must have
 }
@@ -130,13 +130,39 @@ var optionalSettings = []string{
 	"allow_atomic", "allow_batched", // a publisher must ask for these, and payfold does not
 }
 
+// checkStream returns an UnsafeError if the stream can lose events, or has lost some.
+func checkStream(have *jetstream.StreamInfo, partitions int) error {
+	wrong := checkSettings(restored(have.Config), partitions)
+	if lost, of := lostMessages(have); lost > 0 {
+		server := "its server"
+		if have.Cluster != nil {
+			server += " " + have.Cluster.Leader
+		}
+		wrong = append(wrong, fmt.Sprintf("%s has lost %d of %d messages", server, lost, of))
+	}
+	if wrong == nil {
+		return nil
+	}
+	return &UnsafeError{wrong}
+}
+
+// lostMessages returns how many messages the server lacks, and how many it should have. A stream of
+// payfold has no gap, and begins with its first message unless it can be trimmed.
+func lostMessages(have *jetstream.StreamInfo) (lost, of uint64) {
+	first := max(have.State.FirstSeq, 1)
+	if have.Config.Metadata[blockstore.MetaTrimmable] == "" {
+		first = max(have.Config.FirstSeq, 1)
+	}
+	of = max(have.State.LastSeq+1, first) - first
+	return max(of, have.State.Msgs) - have.State.Msgs, of
+}
+
 // checkSettings compares the stream's settings with those of a new stream with the same number of
-// partitions, which can be trimmed if this stream can. It returns nil if all settings except the
-// optional ones are equal.
-func checkSettings(have jetstream.StreamConfig, partitions int) error {
+// partitions, which can be trimmed if this stream can. It returns those that differ, except the
+// optional ones.
+func checkSettings(have jetstream.StreamConfig, partitions int) (wrong []string) {
 	want := StreamConfig{Partitions: partitions, Trimmable: have.Metadata[blockstore.MetaTrimmable] != ""}.jetstream()
 	h, w := reflect.ValueOf(have), reflect.ValueOf(want)
-	var wrong []string
 	for i := range h.NumField() {
 		name, _, _ := strings.Cut(h.Type().Field(i).Tag.Get("json"), ",")
 		is, must := h.Field(i), w.Field(i)
@@ -151,10 +177,7 @@ func checkSettings(have jetstream.StreamConfig, partitions int) error {
 			wrong = append(wrong, fmt.Sprintf("%s is %s, must be %s", name, setting(is), setting(must)))
 		}
 	}
-	if wrong == nil {
-		return nil
-	}
-	return &UnsafeError{wrong}
+	return wrong
 }
 
 // unlimited reports whether the value means "no limit" to the server: zero or less.

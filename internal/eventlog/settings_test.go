@@ -124,6 +124,47 @@ func TestAStreamThatMayLoseEventsConfirmsNone(t *testing.T) {
 	}
 }
 
+// A server whose disk is damaged can lose messages and go on.
+func TestAServerThatHasLostMessagesConfirmsNone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lost   []uint64
+		change func(*jetstream.StreamConfig)
+		says   string // empty: nothing is wrong
+	}{
+		"nothing":                 {nil, func(*jetstream.StreamConfig) {}, ""},
+		"nothing, begins at 7":    {nil, func(c *jetstream.StreamConfig) { c.FirstSeq = 7 }, ""},
+		"in the middle":           {[]uint64{2}, func(*jetstream.StreamConfig) {}, "has lost 1 of 3 messages"},
+		"the first":               {[]uint64{1}, func(*jetstream.StreamConfig) {}, "has lost 1 of 3 messages"},
+		"the newest":              {[]uint64{3}, func(*jetstream.StreamConfig) {}, "has lost 1 of 3 messages"},
+		"all":                     {[]uint64{1, 2, 3}, func(*jetstream.StreamConfig) {}, "has lost 3 of 3 messages"},
+		"the first, removed":      {[]uint64{1}, trimmable, ""},
+		"the second, not removed": {[]uint64{2}, trimmable, "has lost 1 of 3 messages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, n, l := setupStream(t, func(c *jetstream.StreamConfig) { c.DenyDelete = false; test.change(c) })
+			stream, err := n.JetStream.Stream(ctx, testenv.Stream)
+			require.NoError(t, err)
+			for range 3 {
+				_, err := n.JetStream.Publish(ctx, "payments.0", nil)
+				require.NoError(t, err)
+			}
+			for _, seq := range test.lost {
+				require.NoError(t, stream.DeleteMsg(ctx, seq))
+			}
+			var unsafe *eventlog.UnsafeError
+			wait.Until(t, func() bool { return errors.As(l.Ready(ctx), &unsafe) })
+			require.Contains(t, unsafe.Settings[0], "deny_delete is false")
+			require.Len(t, unsafe.Settings[1:], min(len(test.says), 1))
+			require.Contains(t, unsafe.Settings[len(unsafe.Settings)-1], test.says)
+		})
+	}
+}
+
+// trimmable is a stream that was made with LOG_KEEP.
+func trimmable(c *jetstream.StreamConfig) { c.DenyPurge, c.Metadata["trimmable"] = false, "true" }
+
 func TestWhatAnAdministratorMayChooseIsNoFault(t *testing.T) {
 	t.Parallel()
 	ctx, _, l := setupStream(t, func(c *jetstream.StreamConfig) {

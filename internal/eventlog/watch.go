@@ -59,7 +59,7 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 			Help: "1 if the only replica is on a server that payfold did not start: a power cut may lose events that were answered 200.",
 		}),
 		faults: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_log_unsafe_settings", Help: "Settings with which the stream could lose events; above 0 every delivery is answered 503.",
+			Name: "payfold_log_unsafe_settings", Help: "Settings with which the stream could lose events, and 1 if its server has lost some; above 0 every delivery is answered 503.",
 		}),
 		messages: with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_messages", Help: "Messages that the log's server has."}),
 		bytes:    with.NewGauge(prometheus.GaugeOpts{Name: "payfold_log_bytes", Help: "Bytes of the messages that the log's server has, as it stores them."}),
