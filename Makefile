@@ -134,7 +134,7 @@ test-upgrade: ## docs/upgrading.md from the releases in internal/endtoend/upgrad
 CLUSTER_ROUNDS ?= 100
 test-cluster: ## CLUSTER_ROUNDS (100) faults of a cluster of NATS, ingests, projectors and Postgres under load; as root, on Linux
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) internal/testenv/cluster/run.sh -test.v -test.timeout 0 -test.run FaultOfTheCluster
+	CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) internal/testenv/cluster/run.sh FaultOfTheCluster -test.v -test.timeout 0
 
 EVENTS ?= 200000
 BACKLOG ?= 100000
@@ -167,7 +167,7 @@ bench-ingest: ## ingest compared with inserts into Postgres, one fsync a deliver
 
 bench-cluster: ## ingest with its own log, one NATS server, and three, all with a sync before each answer; as root, on Linux
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	internal/testenv/cluster/run.sh -test.run '^$$' -test.bench 'BenchmarkCluster$$' -test.benchtime 1x -test.timeout 0
+	internal/testenv/cluster/run.sh 'BenchmarkCluster$$' -test.benchtime 1x -test.timeout 0
 
 bench-strangers: ## how long signed deliveries wait while somebody without a secret attacks ingest
 	@PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \

@@ -290,23 +290,22 @@ func hexAddress(address string) (out string) {
 // clocksApart: the leader's clock is ten minutes ahead, those of an ingest and a projector ten minutes
 // behind. Then all are right again.
 func (f *fire) clocksApart(t *testing.T) {
-	const minutes = 60
 	server, ingest, projector := f.aServer(), f.anIngest(), f.aProjector()
-	set := func(ahead int) {
-		server.SetClock(ahead)
-		ingest.SetClock(-ahead)
-		projector.SetClock(-ahead)
+	set := func(ahead time.Duration) {
 		server.Stop(t)
+		server.SetClock(t, ahead)
 		server.Start(t)
 		f.AwaitWhole(t)
 		stop(t, ingest.Program)
+		ingest.SetClock(t, -ahead)
 		f.StartIngest(t, ingest)
 		stop(t, projector.Program)
+		projector.SetClock(t, -ahead)
 		f.StartProjector(t, projector)
 		f.Lead(t, server)
 		f.load.await(t, 80)
 	}
-	set(10 * minutes)
+	set(10 * time.Minute)
 	f.pause()
 	set(0)
 }

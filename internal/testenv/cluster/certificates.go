@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// makeCertificates makes the certificates that stack/secrets.sh would make. They are valid since an hour
-// ago, because a program whose clock is behind refuses a new certificate.
+// makeCertificates makes the certificates that stack/secrets.sh would make. They are valid since
+// yesterday, because a program whose clock is behind refuses a new certificate.
 func makeCertificates(t testing.TB, folder string) {
 	t.Helper()
-	began := time.Now().Add(-time.Hour)
+	began := time.Now().AddDate(0, 0, -1)
 	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "payfold stack"}, NotBefore: began, NotAfter: began.AddDate(1, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,

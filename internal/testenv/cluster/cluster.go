@@ -58,6 +58,29 @@ func Start(t testing.TB) *Cluster {
 	c := New(t)
 	for _, server := range c.NATS {
 		server.Version = Older
+	}
+	c.start(t)
+	return c
+}
+
+// StartOnDisks is Start with the newer version of NATS, whose stores are on disks that forget what was not synced. The
+// servers sync at syncInterval; if it is empty, as they are deployed.
+func StartOnDisks(t testing.TB, syncInterval string) *Cluster {
+	t.Helper()
+	c := New(t)
+	if syncInterval != "" {
+		setSyncInterval(t, syncInterval)
+	}
+	for _, server := range c.NATS {
+		server.mount(t, newDisk())
+	}
+	c.start(t)
+	return c
+}
+
+func (c *Cluster) start(t testing.TB) {
+	t.Helper()
+	for _, server := range c.NATS {
 		server.Start(t)
 	}
 	for _, server := range c.Postgres {
@@ -72,7 +95,6 @@ func Start(t testing.TB) *Cluster {
 	for _, m := range c.Projectors {
 		c.StartProjector(t, m)
 	}
-	return c
 }
 
 // placeFiles puts the files of deploy where the containers of deploy/compose.yaml have them.

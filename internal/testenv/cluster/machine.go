@@ -7,9 +7,13 @@
 package cluster
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,13 +26,14 @@ type Machine struct {
 	Address string
 	*testenv.Program
 
-	clock int // seconds ahead of the test's
+	clock string // the file that TEST_CLOCK of run.sh names
 }
 
 // newMachine plugs a machine into the bridge that in-namespaces.sh made.
 func newMachine(t testing.TB, name string, number int) *Machine {
 	t.Helper()
-	m := &Machine{Name: name, Address: fmt.Sprintf("10.77.0.%d", number)}
+	m := &Machine{Name: name, Address: fmt.Sprintf("10.77.0.%d", number), clock: "/run/clock-" + name}
+	m.SetClock(t, 0)
 	run(t, "ip", "netns", "add", name)
 	run(t, "ip", "link", "add", m.port(), "type", "veth", "peer", "name", "eth0", "netns", name)
 	run(t, "ip", "link", "set", m.port(), "master", "lan", "up")
@@ -57,11 +62,17 @@ func (m *Machine) run(t testing.TB, command ...string) {
 func (m *Machine) start(t testing.TB, env []string, command ...string) {
 	t.Helper()
 	inside := m.inside(command...)
-	m.Program = testenv.StartCommand(t, exec.Command(inside[0], inside[1:]...), append(env, fmt.Sprintf("TEST_CLOCK_OFFSET=%d", m.clock)))
+	m.Program = testenv.StartCommand(t, exec.Command(inside[0], inside[1:]...), append(env, "TEST_CLOCK="+m.clock))
 }
 
-// SetClock sets the clock of the programs that are started from now on, in seconds ahead of the test's.
-func (m *Machine) SetClock(ahead int) { m.clock = ahead }
+// SetClock sets the machine's clock, also for the program that runs there: it is ahead of the test's clock.
+func (m *Machine) SetClock(t testing.TB, ahead time.Duration) {
+	t.Helper()
+	file, err := os.OpenFile(m.clock, os.O_WRONLY|os.O_CREATE, 0o644) // it is not truncated: programs have mapped it
+	require.NoError(t, err)
+	_, err = file.Write(binary.NativeEndian.AppendUint64(nil, uint64(int64(ahead/time.Second))))
+	require.NoError(t, errors.Join(err, file.Close()))
+}
 
 // Unplug pulls the machine's cable.
 func (m *Machine) Unplug(t testing.TB) {
@@ -78,20 +89,65 @@ func (m *Machine) Plug(t testing.TB) {
 // Cut drops all packets between two machines, silently, until Restore.
 func Cut(t testing.TB, a, b *Machine) {
 	t.Helper()
-	a.filter(t, "-A", b)
-	b.filter(t, "-A", a)
+	CutOneWay(t, a, b)
+	CutOneWay(t, b, a)
 }
 
 // Restore ends a Cut.
 func Restore(t testing.TB, a, b *Machine) {
 	t.Helper()
-	a.filter(t, "-D", b)
-	b.filter(t, "-D", a)
+	RestoreOneWay(t, a, b)
+	RestoreOneWay(t, b, a)
 }
 
-func (m *Machine) filter(t testing.TB, change string, from *Machine) {
+// CutOneWay drops all packets from one machine to another, silently, until RestoreOneWay.
+func CutOneWay(t testing.TB, from, to *Machine) {
 	t.Helper()
-	m.run(t, "iptables", "-w", change, "INPUT", "-s", from.Address, "-j", "DROP")
+	to.filter(t, "-A", from)
+}
+
+// RestoreOneWay ends a CutOneWay.
+func RestoreOneWay(t testing.TB, from, to *Machine) {
+	t.Helper()
+	to.filter(t, "-D", from)
+}
+
+// Lose drops some of the packets from one machine to another until Keep. share is from 0 to 1.
+func Lose(t testing.TB, from, to *Machine, share float64) {
+	t.Helper()
+	to.filter(t, "-A", from, some(share)...)
+}
+
+// Keep ends a Lose with the same share.
+func Keep(t testing.TB, from, to *Machine, share float64) {
+	t.Helper()
+	to.filter(t, "-D", from, some(share)...)
+}
+
+func some(share float64) []string {
+	return []string{"-m", "statistic", "--mode", "random", "--probability", fmt.Sprint(share)}
+}
+
+func (m *Machine) filter(t testing.TB, change string, from *Machine, match ...string) {
+	t.Helper()
+	m.run(t, append(append([]string{"iptables", "-w", change, "INPUT", "-s", from.Address}, match...), "-j", "DROP")...)
+}
+
+// SlowDown sends what the machine sends to others at a rate, such as 200kbit, until SpeedUp. Packets wait for
+// seconds.
+func (m *Machine) SlowDown(t testing.TB, rate string, to ...*Machine) {
+	t.Helper()
+	m.run(t, "tc", "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb")
+	m.run(t, "tc", "class", "add", "dev", "eth0", "parent", "1:", "classid", "1:1", "htb", "rate", rate)
+	for _, other := range to {
+		m.run(t, "tc", "filter", "add", "dev", "eth0", "parent", "1:", "protocol", "ip", "u32", "match", "ip", "dst", other.Address, "flowid", "1:1")
+	}
+}
+
+// SpeedUp ends a SlowDown.
+func (m *Machine) SpeedUp(t testing.TB) {
+	t.Helper()
+	m.run(t, "tc", "qdisc", "delete", "dev", "eth0", "root")
 }
 
 func run(t testing.TB, command ...string) string {

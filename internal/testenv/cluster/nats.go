@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/powercut"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -35,13 +36,20 @@ type NATS struct {
 	*Machine
 	Version Version
 	cluster *Cluster
+
+	replaced int            // by Replace
+	disk     *powercut.Disk // nil: the store is a folder of the machine
+	unmount  func() error
 }
 
 // Start starts the server with what its store has.
 func (n *NATS) Start(t testing.TB) {
 	t.Helper()
-	n.start(t, n.env(), "sh", "/etc/nats/nats.sh", n.Name)
+	n.start(t, n.env(), "sh", "/etc/nats/nats.sh", n.serverName())
 }
+
+// serverName is the server_name, by which the cluster knows the server.
+func (n *NATS) serverName() string { return n.Name + strings.Repeat("-new", n.replaced) }
 
 func (n *NATS) env() []string {
 	path := filepath.Join(n.cluster.files, "nats", string(n.Version)) + ":" + os.Getenv("PATH")
@@ -60,7 +68,12 @@ func (n *NATS) Stop(t testing.TB) {
 // Wipe removes what the server has stored.
 func (n *NATS) Wipe(t testing.TB) {
 	t.Helper()
-	require.NoError(t, os.RemoveAll(n.store()))
+	if n.disk == nil {
+		require.NoError(t, os.RemoveAll(n.store()))
+		return
+	}
+	require.NoError(t, n.unmount())
+	n.mount(t, newDisk())
 }
 
 // alone is the name of the server that is not in the cluster.
@@ -168,7 +181,7 @@ func (c *Cluster) Leader(t testing.TB) (leader *NATS) {
 
 func (c *Cluster) server(name string) *NATS {
 	for _, n := range c.NATS {
-		if n.Name == name {
+		if n.serverName() == name {
 			return n
 		}
 	}
@@ -190,6 +203,17 @@ func (c *Cluster) AwaitWhole(t testing.TB) {
 		}
 	}
 	require.Fail(t, "servers are restarted and do not catch up")
+}
+
+// BecomesWhole is AwaitWhole that gives up after a time, and reports whether the cluster is whole.
+func (c *Cluster) BecomesWhole(t testing.TB, within time.Duration) bool {
+	t.Helper()
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if c.whole(t) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Cluster) whole(t testing.TB) bool {
@@ -237,10 +261,12 @@ func (n *NATS) currentLeader(t testing.TB) (leader *NATS) {
 	return leader
 }
 
+const allServers = "tls://nats-1:4222,tls://nats-2:4222,tls://nats-3:4222"
+
 // healthy returns the number of servers that call themselves healthy.
 func (c *Cluster) healthy(t testing.TB) (healthy int) {
 	t.Helper()
-	sys, err := nats.Connect("tls://nats-1:4222,tls://nats-2:4222,tls://nats-3:4222", nats.UserInfo("sys", c.Secret(t, "nats_sys_password")), nats.Timeout(time.Second))
+	sys, err := nats.Connect(allServers, nats.UserInfo("sys", c.Secret(t, "nats_sys_password")), nats.Timeout(time.Second))
 	if err != nil {
 		return 0
 	}
@@ -266,7 +292,7 @@ func (c *Cluster) Lead(t testing.TB, n *NATS) {
 			return true
 		}
 		_ = n.ask(t, func(admin *nats.Conn, _ jetstream.Stream) error {
-			_, err := admin.Request("$JS.API.STREAM.LEADER.STEPDOWN."+testenv.Stream, []byte(`{"placement":{"preferred":"`+n.Name+`"}}`), time.Second)
+			_, err := admin.Request("$JS.API.STREAM.LEADER.STEPDOWN."+testenv.Stream, []byte(`{"placement":{"preferred":"`+n.serverName()+`"}}`), time.Second)
 			return err
 		})
 		return false

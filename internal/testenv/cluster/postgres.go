@@ -21,8 +21,10 @@ type Postgres struct {
 	cluster *Cluster
 }
 
-// inOwnFolders gives the server a folder for its data and one for its socket.
+// inOwnFolders gives the server a folder for its data and one for its socket. The disks of other machines are not
+// mounted there: a disk whose power was cut is unmounted everywhere.
 const inOwnFolders = `
+	umount --all --lazy --types fuse.powercut
 	mount --bind "$1" /var/lib/postgresql
 	mount -t tmpfs -o mode=1777 tmpfs /tmp
 	cd /
