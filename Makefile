@@ -9,7 +9,7 @@ export GOTOOLCHAIN := go$(shell sed -n 's/^go //p' go.mod)
 # All targets compile with the same flags: with others Go compiles every package again. make lint runs go vet.
 export GOFLAGS := $(strip $(GOFLAGS) -trimpath -vet=off)
 
-.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules soak test-newest-nats test-monitoring test-console test-portal test-signatures test-export test-units test-install test-stack test-upgrade test-cluster test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
+.PHONY: help build run demo test docs test-faults test-campaign test-power-cuts test-properties test-arrivals test-schedules soak test-newest-nats test-monitoring test-console test-portal test-signatures test-export test-units test-install test-stack test-upgrade test-cluster test-cluster-disks test-release test-helm release bench bench-history bench-scaling bench-ingest bench-cluster bench-strangers bench-console bench-wallet fuzz lint clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -132,9 +132,14 @@ test-upgrade: ## docs/upgrading.md from the releases in internal/endtoend/upgrad
 	go test -tags upgrade -v -count 1 -timeout 20m -run AnUpgrade ./internal/endtoend
 
 CLUSTER_ROUNDS ?= 100
+CLUSTER_TESTS ?= FaultOfTheCluster
 test-cluster: ## CLUSTER_ROUNDS (100) faults of a cluster of NATS, ingests, projectors and Postgres under load; as root, on Linux
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) internal/testenv/cluster/run.sh FaultOfTheCluster -test.v -test.timeout 0
+	CLUSTER_ROUNDS=$(CLUSTER_ROUNDS) internal/testenv/cluster/run.sh '$(CLUSTER_TESTS)' -test.v -test.timeout 0
+
+DISK_ROUNDS ?= 100
+test-cluster-disks: ## DISK_ROUNDS (100) power cuts, damaged files, bad links, jumps of clocks and changes of the replicas of three NATS servers under load; as root, on Linux with /dev/fuse
+	$(MAKE) test-cluster CLUSTER_ROUNDS=$(DISK_ROUNDS) CLUSTER_TESTS='DiskOfTheCluster|SyncedLater'
 
 EVENTS ?= 200000
 BACKLOG ?= 100000

@@ -4,13 +4,16 @@ package endtoend
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,8 +36,9 @@ type fire struct {
 	load    *load
 	random  *rand.Rand
 	answers *answers
-	refused []string // bodies that are to be delivered again
-	buyers  int      // of licences
+	refused []string                     // bodies that are to be delivered again
+	buyers  int                          // of licences
+	digests map[uint64][sha256.Size]byte // of the messages, by sequence, as a server has told them
 }
 
 // clusterPace is the pause of a customer between deliveries: about a hundred deliveries a second.
@@ -47,33 +51,39 @@ const clusterPace = 50 * time.Millisecond
 // CLUSTER_ROUNDS is the number of rounds; by default each fault is injected once. CLUSTER_SEED is the
 // seed; by default the time. CLUSTER_ONLY chooses faults whose name contains it.
 func TestNoFaultOfTheClusterMakesAWrongRow(t *testing.T) {
-	seed := uint64(testenv.Number(t, "CLUSTER_SEED", int(time.Now().UnixNano()>>16)))
-	f := startFire(t, rand.New(rand.NewPCG(seed, 0)))
+	f := startFire(t, cluster.Start)
+	f.rounds(t, f.faults())
+}
+
+// rounds injects one fault a round, each as often as the others, in another order each time.
+func (f *fire) rounds(t *testing.T, all []fault) {
+	t.Helper()
 	var faults []fault
-	for _, fault := range f.faults() {
+	for _, fault := range all {
 		if strings.Contains(fault.name, os.Getenv("CLUSTER_ONLY")) {
 			faults = append(faults, fault)
 		}
 	}
 	endHistory := history.Follow(t, "an app", f.database)
 	rounds := testenv.Number(t, "CLUSTER_ROUNDS", len(faults))
-	t.Logf("CLUSTER_ROUNDS=%d CLUSTER_SEED=%d", rounds, seed)
 	for round := range rounds {
-		if round%len(faults) == 0 { // each fault as often as the others, in another order each time
+		if round%len(faults) == 0 {
 			f.random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 		}
-		f.round(t, fmt.Sprintf("round %d", round+1), faults[round%len(faults)])
+		f.round(t, fmt.Sprintf("round %d of %d", round+1, rounds), faults[round%len(faults)])
 	}
 	endHistory()
 	f.requireArchived(t)
 }
 
-func startFire(t *testing.T, random *rand.Rand) *fire {
+func startFire(t *testing.T, start func(testing.TB) *cluster.Cluster) *fire {
 	t.Helper()
-	c := cluster.Start(t)
+	seed := uint64(testenv.Number(t, "CLUSTER_SEED", int(time.Now().UnixNano()>>16)))
+	t.Logf("CLUSTER_SEED=%d", seed)
+	c := start(t)
 	f := &fire{
 		world:   &world{dir: t.TempDir(), database: c.Secret(t, "database_url"), cluster: c.URL(t, "projector")},
-		Cluster: c, load: &load{}, random: random,
+		Cluster: c, load: &load{}, random: rand.New(rand.NewPCG(seed, 0)), digests: map[uint64][sha256.Size]byte{},
 	}
 	f.provider = &testenv.Provider{Secret: c.Secret(t, "webhook_secret"), URL: "http://ingest/api/payments/provider/webhook"}
 	transport := &http.Transport{MaxIdleConnsPerHost: customers}
@@ -204,6 +214,13 @@ func (a *answers) of(id string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.accepted[id]
+}
+
+// acknowledged returns the ids of all events that were answered 200.
+func (a *answers) acknowledged() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Keys(a.accepted))
 }
 
 func (a *answers) look(response *http.Response, host string, text []byte) {
