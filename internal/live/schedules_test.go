@@ -24,6 +24,9 @@ import (
 const (
 	fleetLog       = "log-1"
 	fleetLeaseTime = 10 * time.Second
+	// maxBehind is how far the clock of a new server may be behind that of the old one. So much later is a projector evicted
+	// whose machine vanishes after it has connected to the new server and before its first heartbeat there.
+	maxBehind = 12 * time.Second
 )
 
 // fleet is a log, a database and the projectors that work on them, which a scheduler lets take their steps.
@@ -314,7 +317,7 @@ func (w *fleet) failOver() {
 	for _, one := range w.sessions {
 		one.end()
 	}
-	w.ahead = time.Duration(w.Random.IntN(60)-30) * time.Second
+	w.ahead = time.Duration(w.Random.Int64N(int64(maxBehind))) - maxBehind/2
 	if w.Coin(0.5) {
 		w.database = w.before.clone()
 	}
@@ -370,7 +373,7 @@ func (w *fleet) finish() {
 	for len(w.working()) < 2 {
 		w.start()
 	}
-	w.runFor(fleetLeaseTime + 3*time.Second + settleTime)
+	w.runFor(fleetLeaseTime + maxBehind + settleTime)
 	w.requireShared()
 	dies := w.working()[w.Random.IntN(len(w.working()))]
 	vanishes := w.Coin(0.5)
