@@ -34,7 +34,7 @@ const (
 const (
 	OutcomeSent    = "sent"     // GitHub has made an invitation
 	OutcomeNotSent = "not_sent" // GitHub has made no invitation
-	OutcomeUnknown = "unknown"  // GitHub may have made an invitation
+	OutcomeUnknown = "unknown"  // GitHub may have made an invitation, or may take one back
 )
 
 //go:embed end_attempts.sql
@@ -165,7 +165,7 @@ func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer,
 func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
 	known := answer.Outcome == OutcomeSent || answer.Ended == OutcomeSent
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4
-		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and attempt_id < $3
+		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and purpose = 'invite' and attempt_id < $3
 			and ($5 or answered_at <= $6)`,
 		attempt.Repository, attempt.GitHubUser, attempt.ID, answer.Ended, known, now.Add(-lateAction))
 	if err != nil {

@@ -157,7 +157,7 @@ func TestAPurchaseThatIsKeptAfterAllDuringItsWithdrawalIsInvitedAfterIt(t *testi
 			}
 		}}
 		reconcile(t, r)
-		w.clock.Advance(2 * time.Second)
+		w.clock.Advance(lateAction) // GitHub could still act on the cancellation
 		reconcile(t, r)
 		w.requireStatus(t, "u1", "pay1", Invited)
 		require.NotNil(t, w.github.Invitation("octo"))
@@ -183,6 +183,8 @@ func TestAPurchaseThatIsKeptAfterAllIsInvitedWhereItsWithdrawalWasNotRecorded(t 
 		require.False(t, w.github.HasAccess("octo"))
 		w.deliver(t, w.paid("u1", "pay1", "octo"))
 		w.clock.Advance(attemptExpiry)
+		reconcile(t, w.inviter(t))
+		w.clock.Advance(lateAction) // GitHub could still act on the withdrawal
 		reconcile(t, w.inviter(t))
 		w.requireStatus(t, "u1", "pay1", Invited)
 		require.NotNil(t, w.github.Invitation("octo"))

@@ -31,3 +31,20 @@ func TestARefundWaitsForAnInvitationThatGitHubMakesAfterItsAnswerWasLost(t *test
 		require.Nil(t, w.github.Invitation("octo"))
 	}
 }
+
+func TestAPurchaseWaitsForAWithdrawalOnWhichGitHubActsAfterItsAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	w, r := invited(t, "octo")
+	w.refund(t, "pay1")
+	w.github.Script("", testenv.Reply{}, testenv.Reply{}, testenv.Reply{Drops: true}) // two reads, and the withdrawal
+	reconcile(t, r)
+	w.buy(t, "u1", "pay2", "octo")
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.github.Decline(t, "octo") // now GitHub acts
+	w.clock.Advance(lateAction)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay2", Invited)
+	require.NotNil(t, w.github.Invitation("octo"))
+	require.Equal(t, 2, w.github.Sent("octo"))
+}

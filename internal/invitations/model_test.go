@@ -389,7 +389,11 @@ func (m *model) choices(repository string, now time.Time, perDay int) (possible 
 			continue
 		}
 		kept := m.kept(i.UserID, i.PaymentID)
-		if kept && i.Status == Pending && !i.Revoked {
+		taken := m.anyAttempt(func(a *modelAttempt) bool {
+			return a.Key.Repository == repository && sameName(a.GitHubUser, name) && a.Purpose == AttemptWithdraw && a.is(OutcomeUnknown) &&
+				a.AnsweredAt.After(now.Add(-lateAction)) && !a.AnsweredAt.After(now.Add(maxAhead))
+		})
+		if kept && i.Status == Pending && !i.Revoked && !taken {
 			if used < perDay {
 				add(1, i, oldest)
 			}
@@ -537,7 +541,8 @@ func (m *model) endEarlier(attempt *Attempt, answer Answer, now time.Time) {
 	known := answer.Outcome == OutcomeSent || answer.Ended == OutcomeSent
 	name := *attempt.GitHubUser
 	for _, a := range m.attempts {
-		if a.Key.Repository == attempt.Repository && sameName(a.GitHubUser, name) && a.is(OutcomeUnknown) && a.ID < attempt.ID &&
+		if a.Key.Repository == attempt.Repository && sameName(a.GitHubUser, name) && a.is(OutcomeUnknown) &&
+			a.Purpose == AttemptInvite && a.ID < attempt.ID &&
 			(known || !a.AnsweredAt.After(now.Add(-lateAction))) {
 			a.Outcome = &answer.Ended
 		}

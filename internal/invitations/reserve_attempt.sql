@@ -1,7 +1,8 @@
 -- chooses and reserves the next attempt, one with the fewest consecutive failures: first new invitations within
 -- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. An
 -- invitation needs a kept purchase: it is not refunded, and if it lasts as long as its subscription, that has not ended. A
--- withdrawal needs one that was not kept at the last scan and is not kept now. A time further ahead than $5 (maxAhead) does not count.
+-- withdrawal needs one that was not kept at the last scan and is not kept now. After a withdrawal whose answer was lost,
+-- GitHub may still act on it, so for $4 (lateAction) its GitHub user is not invited. A time further ahead than $5 (maxAhead) does not count.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
@@ -18,25 +19,32 @@ with quota as (
   select user_id, provider_payment_id, github_username
   from portal.license_facts
   where ended_at is null
+), wanted as not materialized (
+  select f.*
+  from free f
+  join kept using (user_id, provider_payment_id)
+  where f.status = 'pending' and not f.revoked
+    and lower(f.github_username) <> all (array( -- GitHub may still act on a withdrawal whose answer was lost
+      select lower(github_username) from payfold.invitation_attempt
+      where repository = $1 and purpose = 'withdraw' and outcome = 'unknown'
+        and answered_at > $2::timestamptz - $4::interval and answered_at <= $2::timestamptz + $5::interval
+    ))
 ), candidate as (
   (select 1 as turn, 'invite' as purpose, f.*
-   from free f
-   join kept using (user_id, provider_payment_id)
-   where f.status = 'pending' and not f.revoked and (select used from quota) < $3
+   from wanted f
+   where (select used from quota) < $3
    order by f.consecutive_failures, f.activated_at, f.user_id
    limit 1)
   union all
   -- the quota already has an attempt of unknown outcome
   (select 2, 'invite', f.*
-   from free f
-   join kept using (user_id, provider_payment_id)
-   where f.status = 'pending' and not f.revoked
-     and lower(f.github_username) = any (array( -- found once: thousands of purchases may wait
-       select lower(github_username) from payfold.invitation_attempt
-       where repository = $1 and purpose = 'invite' and outcome = 'unknown'
-         and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + $5::interval
-         and outcome is distinct from 'not_sent' -- redundant, but Postgres needs it to use the index invitation_attempt_quota
-     ))
+   from wanted f
+   where lower(f.github_username) = any (array( -- found once: thousands of purchases may wait
+     select lower(github_username) from payfold.invitation_attempt
+     where repository = $1 and purpose = 'invite' and outcome = 'unknown'
+       and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + $5::interval
+       and outcome is distinct from 'not_sent' -- redundant, but Postgres needs it to use the index invitation_attempt_quota
+   ))
    order by f.consecutive_failures, f.activated_at, f.user_id
    limit 1)
   union all

@@ -46,7 +46,11 @@ func (r *Reconciler) retryLater(attempt *Attempt, failure *problem, outcome stri
 // to change anything, so there is a pause, which grows only while nothing else succeeds. After the pause the other
 // invitations go first.
 func (r *Reconciler) refused(attempt *Attempt, failure *problem) result {
-	done := r.retryLater(attempt, failure, OutcomeNotSent)
+	outcome := OutcomeNotSent
+	if failure.kind == unclear && attempt.Purpose == AttemptWithdraw { // GitHub may still take the access away
+		outcome = OutcomeUnknown
+	}
+	done := r.retryLater(attempt, failure, outcome)
 	if failure.kind != denied {
 		return done
 	}

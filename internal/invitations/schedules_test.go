@@ -32,7 +32,6 @@ type shop struct {
 
 	ahead     time.Duration // of the provider's clock
 	payments  int
-	told      map[string]int // by user: how many changes were notified
 	leaders   []*leadership
 	processes map[*schedule.Process]*inviterProcess
 	late      []lateRequest
@@ -603,6 +602,8 @@ func (w *shop) require() {
 		case Declined:
 			require.True(t, w.names[name].left, "%s did not decline", name)
 		case Expired:
+		case Pending: // another invitation has ended in the last days, and this one waits for the quota of the next day
+			require.GreaterOrEqual(t, w.tables.quotaUsed(i.Repository, time.Now()), w.perDay, "%s waits: %s", p.ID, deref(i.Reason))
 		default:
 			require.Fail(t, "not done", "%s is %s: %s", p.ID, i.Status, deref(i.Reason))
 		}
