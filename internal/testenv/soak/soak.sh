@@ -19,10 +19,11 @@ campaigns+=('test-campaign FAULT_ROUNDS=10 FAULT_SEED')
 if [ -w /dev/fuse ]; then
 	campaigns+=('test-power-cuts POWER_CUTS=10 POWER_SEED')
 else
-	echo "NOT RUN: the power cuts (make test-power-cuts) need a writable /dev/fuse"
+	echo "NOT RUN: the power cuts and the disks of a cluster (make test-power-cuts, test-cluster-disks) need a writable /dev/fuse"
 fi
 if internal/testenv/cluster/in-namespaces.sh true >"$output/namespaces" 2>&1; then
 	campaigns+=('test-cluster CLUSTER_ROUNDS=10 CLUSTER_SEED')
+	[ ! -w /dev/fuse ] || campaigns+=('test-cluster-disks DISK_ROUNDS=10 CLUSTER_SEED')
 else
 	echo "NOT RUN: the faults of a cluster (make test-cluster) need root and network namespaces"
 fi
