@@ -109,6 +109,7 @@ type paymentRow struct {
 	name, user, currency, event string
 	amount                      *int64
 	at                          time.Time
+	byOrder                     bool
 }
 
 func (c *run) comparePayments(ctx context.Context, tx pgx.Tx, objects []providerapi.Object) (found []Difference,
@@ -116,7 +117,7 @@ func (c *run) comparePayments(ctx context.Context, tx pgx.Tx, objects []provider
 ) {
 	transactions, orders := namesOf(objects)
 	rows, err := numbered(ctx, tx, "read payments", func(row pgx.CollectableRow, number *int, p *paymentRow) error {
-		return row.Scan(number, &p.name, &p.user, &p.amount, &p.currency, &p.event, &p.at)
+		return row.Scan(number, &p.name, &p.user, &p.amount, &p.currency, &p.event, &p.at, &p.byOrder)
 	}, paymentsSQL, transactions, orders)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (c *run) comparePayments(ctx context.Context, tx pgx.Tx, objects []provider
 		isOther := amount != nil && (row.amount == nil || *row.amount != *amount && !slices.Contains(o.Amounts, *row.amount))
 		if isOther || o.Event.Currency != "" && row.currency != "" && o.Event.Currency != row.currency {
 			d := differs(OtherAmount, o, row.user, row.event)
-			d.Payment, d.Tables = row.name, Side{Amount: row.amount, Currency: row.currency}
+			d.Payment, d.byOrder, d.Tables = row.name, row.byOrder, Side{Amount: row.amount, Currency: row.currency}
 			found = append(found, *d)
 		}
 	}

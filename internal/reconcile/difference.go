@@ -51,7 +51,7 @@ type Difference struct {
 	Lagging Lagging `json:"lagging,omitempty"` // empty: the difference counts
 	Repair  string  `json:"repair"`            // the command, or what to do
 
-	byOrder bool // Payment is an order, because the provider names no transaction
+	byOrder bool // Payment is an order, because no transaction names the payment
 	kind    providerapi.Kind
 	object  string    // by which the provider finds it
 	changed time.Time // the newest time of the provider's object

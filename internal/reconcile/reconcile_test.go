@@ -14,6 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/providerapi"
 	"github.com/payfold/payfold/internal/reconcile"
+	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/payapi"
 )
 
@@ -130,6 +131,11 @@ func TestAPaymentThatTheProviderDoesNotKnowIsFound(t *testing.T) {
 		require.EqualValues(t, 99900, *d.Tables.Amount)
 		require.Equal(t, "u_900", d.User)
 		require.Contains(t, d.Repair, "projector explain "+d.Event)
+		order := ""
+		if fixture.Number(s.ctx, t, s.tables, "select count(*) from payment where transaction_id = '"+d.Payment+"'") == 0 {
+			order = " --order" // ingest take finds the payment by its order only
+		}
+		require.Contains(t, d.Repair, "ingest take --user u_900 --payment "+d.Payment+order+" --all --reason 'WHY' ")
 	})
 }
 
@@ -295,7 +301,7 @@ func TestAPaymentWhoseEventIsTooOldIsCompletedByHand(t *testing.T) {
 			order = " --order"
 		}
 		if s.Provider != "creem" {
-			require.Equal(t, fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user u_900", d.Payment,
+			require.Equal(t, fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user u_900 --reason 'WHY'", d.Payment,
 				order), d.Repair)
 		}
 	})

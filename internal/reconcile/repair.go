@@ -14,10 +14,14 @@ const pullMargin = time.Hour
 
 // repair says what repairs a difference: a command, or where the way is described.
 func (c *run) repair(d *Difference) string {
+	order := ""
+	if d.byOrder {
+		order = " --order"
+	}
 	switch d.What {
 	case UnknownPayment:
-		return fmt.Sprintf("projector explain %s shows its event; ingest take --user %s --payment %s --all takes it back",
-			arg(d.Event), arg(cmp.Or(d.User, "USER")), arg(d.Payment))
+		return fmt.Sprintf("projector explain %s shows its event; ingest take --user %s --payment %s%s --all --reason 'WHY' "+
+			"takes it back", arg(d.Event), arg(cmp.Or(d.User, "USER")), arg(d.Payment), order)
 	case UnknownSubscription, UnknownRefund, OtherAmount:
 		return fmt.Sprintf("projector explain %s shows its event; one of your own corrects it: docs/by-hand.md", arg(d.Event))
 	case MissingPayment:
@@ -38,12 +42,8 @@ func (c *run) repair(d *Difference) string {
 		return fmt.Sprintf("ingest pull %s --since %s; if it stays: an event of your own, docs/by-hand.md#anything-else",
 			name, c.began.Add(pullMargin-keeps).Truncate(time.Second).Format(time.RFC3339))
 	case d.What == MissingPayment:
-		order := ""
-		if d.byOrder {
-			order = " --order"
-		}
-		return fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user %s", arg(d.Payment), order,
-			arg(cmp.Or(d.User, "USER")))
+		return fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user %s --reason 'WHY'",
+			arg(d.Payment), order, arg(cmp.Or(d.User, "USER")))
 	}
 	return "its event is too old for ingest pull: an event of your own, docs/by-hand.md#anything-else"
 }

@@ -48,7 +48,7 @@ func (c *run) unknownOf(ctx context.Context, tx pgx.Tx, kind providerapi.Kind, n
 	case providerapi.Payments:
 		return numbered(ctx, tx, "read payments", func(row pgx.CollectableRow, number *int, d *Difference) error {
 			d.What = UnknownPayment
-			return row.Scan(number, &d.Payment, &d.User, &d.Tables.Amount, &d.Tables.Currency, &d.Event, &d.At)
+			return row.Scan(number, &d.Payment, &d.User, &d.Tables.Amount, &d.Tables.Currency, &d.Event, &d.At, &d.byOrder)
 		}, paymentsSQL, names, names)
 	case providerapi.Subscriptions:
 		return numbered(ctx, tx, "read subscriptions", func(row pgx.CollectableRow, number *int, d *Difference) error {
