@@ -299,6 +299,8 @@ func TestAHoldIsConfirmedReleasedOrRunsOut(t *testing.T) {
 	w.requireSums(t, "u1")
 	require.False(t, ask[bool](t, w, "select wallet.confirm('h3', 1)"))
 	require.True(t, ask[bool](t, w, "select wallet.release('h3')"))
+	require.True(t, w.hold(t, "u1", 40, "h3"), "the first answer, and nothing is held")
+	require.EqualValues(t, 40, w.balance(t, "u1"))
 	require.False(t, ask[bool](t, w, "select wallet.confirm('h4', 1)"), "it was never held")
 	require.True(t, w.hold(t, "u1", 1, "h5"))
 	require.EqualValues(t, 39, w.balance(t, "u1"))
