@@ -16,6 +16,8 @@ func TestPostgresExecutesTheSQLOfTheDocuments(t *testing.T) {
 	require.NoError(t, err)
 	blocks := repository.Blocks("sql")
 	require.NotEmpty(t, blocks)
+	_, err = s.Pool().Exec(ctx, "create schema shop") // docs/app.md: an administrator makes it for the app's tables
+	require.NoError(t, err)
 	for where, statements := range blocks {
 		_, err := s.Pool().Exec(ctx, statements)
 		require.NoError(t, err, where)

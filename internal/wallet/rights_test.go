@@ -2,12 +2,14 @@ package wallet_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/sqlstate"
+	"github.com/payfold/payfold/internal/testenv/docs"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -52,4 +54,32 @@ func TestTheRoleOfThePortalSpendsByFunctionsOnly(t *testing.T) {
 	require.Empty(t, ask[[]string](t, w, `select coalesce(array_agg(proname::text), '{}') from pg_proc
 		where pronamespace = 'wallet'::regnamespace and prosecdef
 			and not coalesce(proconfig, '{}') @> array['search_path=pg_catalog, pg_temp']`))
+}
+
+// An app has no more rights than those that docs/app.md names: the role, and a schema of its own.
+func TestTheRoleOfThePortalExecutesTheSQLOfItsDocument(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Timeout)
+	defer cancel()
+	s, dsn := fixture.AsProjector(ctx, t)
+	fixture.Apply(ctx, t, s, 9)
+	admin, err := pgx.Connect(ctx, strings.TrimSuffix(dsn, " user=payfold_portal password=x"))
+	require.NoError(t, err)
+	defer admin.Close(ctx)
+	repository, err := docs.Open("../..")
+	require.NoError(t, err)
+	_, err = admin.Exec(ctx, "create schema shop authorization payfold_portal")
+	require.NoError(t, err)
+	app, err := pgx.Connect(ctx, dsn)
+	require.NoError(t, err)
+	defer app.Close(ctx)
+	blocks := 0
+	for where, statements := range repository.Blocks("sql") {
+		if strings.Contains(where, "docs/app.md:") {
+			_, err := app.Exec(ctx, statements)
+			require.NoError(t, err, where)
+			blocks++
+		}
+	}
+	require.Greater(t, blocks, 8)
 }
