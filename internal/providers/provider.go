@@ -109,7 +109,7 @@ const (
 	reversalPaid    // what was paid, with taxes
 	reversalCredits // how many credits it takes back, and no money
 	variant         // what decide looks at
-	begin           // when the subscription began; decide looks at it
+	begin           // when the subscription began, or the invoice was made; decide looks at it
 	numFacts
 )
 

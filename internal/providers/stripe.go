@@ -100,6 +100,7 @@ var stripeInvoicePaid = meaning{
 		order:   "data.object.id",
 		paid:    "data.object.status",
 		variant: "data.object.subtotal",
+		begin:   "data.object.created",
 	},
 	// An invoice that the seller marks as paid can have an amount_paid of 0 in the old shape, beside its amount_due.
 	sums: []sum{
@@ -120,6 +121,7 @@ func stripeInvoice(e *events.Event, b *values) {
 		e.PeriodStart, e.PeriodEnd = time.Time{}, time.Time{}
 		return
 	}
+	markUsage(e, b)
 	withoutItems(e, func(i events.Item) bool { return i.Amount.Present && !i.Amount.Bad && i.Amount.Value == 0 })
 	subtotal := b.amountOf(variant)
 	if !subtotal.Present || subtotal.Bad || subtotal.Value > 0 || e.Amount.Value != 0 {
@@ -137,6 +139,25 @@ func stripeInvoice(e *events.Event, b *values) {
 		return
 	}
 	e.Trial = true
+}
+
+// markUsage is for the lines of a metered price. They are for a period that had ended when the invoice was made, beside
+// the lines for the next one. Their quantity is what was used, and not how often the product was sold: a flat fee and its
+// overage are two prices of one product.
+func markUsage(e *events.Event, b *values) {
+	made, inAdvance := b.momentOf(begin), map[string]bool{"": true}
+	b.each(&b.of.items, func(line *values) {
+		from, until := line.moment(b.of.items.start), line.moment(b.of.items.end)
+		if isPart := line.any(b.of.items.prorated); isPart.kind != 't' && (!from.Before(until) || until.After(made)) {
+			id := line.text(b.of.items.price)
+			inAdvance[string(id.text)] = true
+		}
+	})
+	for i := range e.Items {
+		if item := &e.Items[i]; !item.Prorated && !inAdvance[item.Price] {
+			item.Prorated, item.Units = true, events.Number{}
+		}
+	}
 }
 
 var stripeSession = meaning{

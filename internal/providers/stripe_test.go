@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,69 @@ func TestStripeInvoicePeriodIsThatOfItsWholeLines(t *testing.T) {
 		"not of its lines": stripeEvent(t, "invoice.paid", own, stripeOfSubscription),
 	} {
 		require.True(t, event.PeriodStart.IsZero() && event.PeriodEnd.IsZero(), name)
+	}
+}
+
+func TestStripeUsageIsNoUnitsOfItsProduct(t *testing.T) {
+	t.Parallel()
+	const before = `"period":{"start":1769940000,"end":1772359200}`
+	line := func(price string, amount, quantity int, period string) string {
+		return fmt.Sprintf(`"amount":%d,"quantity":%d,"pricing":{"price_details":{"price":%q,"product":"prod_1"}},%s`, amount, quantity, price, period)
+	}
+	const next = `"period":{"start":1772359200,"end":1775037600}`
+	part := `"parent":{"subscription_item_details":{"proration":true}},` + line("price_seat", 5, 3, before)
+	type item struct {
+		price string
+		units int64
+		part  bool
+	}
+	for name, c := range map[string]struct {
+		created int
+		lines   []string
+		want    []item
+		start   string
+	}{
+		"overage beside a flat fee": {
+			1772359201,
+			[]string{line("price_used", 1500, 1500, before), line("price_flat", 1900, 2, next)},
+			[]item{{"price_used", 0, true}, {"price_flat", 2, false}},
+			"2026-03-01T10:00:00Z",
+		},
+		"only usage": {
+			1772359200,
+			[]string{line("price_used", 900, 900, before), line("price_used", 600, 1200, before)},
+			[]item{{"price_used", 0, true}, {"price_used", 0, true}},
+			"2026-02-01T10:00:00Z",
+		},
+		"seats, and the rest of their last period": {
+			1772359201,
+			[]string{part, line("price_seat", 1900, 5, next)},
+			[]item{{"price_seat", 3, true}, {"price_seat", 5, false}},
+			"2026-03-01T10:00:00Z",
+		},
+		"paid late": {
+			1769940001, []string{line("price_seat", 1900, 5, before)}, []item{{"price_seat", 5, false}}, "2026-02-01T10:00:00Z",
+		},
+		"sold once": {
+			1772359201,
+			[]string{line("price_pack", 1900, 3, `"period":{"start":1772359100,"end":1772359100}`)},
+			[]item{{"price_pack", 3, false}},
+			"2026-03-01T09:58:20Z",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := stripeEvent(t, "invoice.paid", `"id":"in_1","status":"paid","amount_paid":3400,"subtotal":3400`, stripeOfSubscription,
+				fmt.Sprintf(`"created":%d`, c.created), stripeLines(c.lines...))
+			var got []item
+			for _, one := range e.Items {
+				got = append(got, item{one.Price, one.Units.Value, one.Prorated})
+				require.False(t, one.Units.Present && one.Units.Value == 0)
+			}
+			require.Equal(t, c.want, got)
+			require.Equal(t, at(c.start), e.PeriodStart)
+			require.Equal(t, !slices.ContainsFunc(got, func(one item) bool { return !one.part }), e.Prorated)
+		})
 	}
 }
 
