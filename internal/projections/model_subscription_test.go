@@ -96,6 +96,9 @@ func (s *naiveSubscription) apply(one said) {
 		return
 	case s.status == "scheduled_cancel" && payment && one.Status == "" && !one.PeriodEnd.After(s.end):
 		return
+	case payment && s.status != "canceled" && one.Status == "" && !one.Trial && !one.Prorated &&
+		!one.PeriodEnd.IsZero() && !one.PeriodEnd.After(s.start):
+		return
 	}
 	if kind := cmp.Or(one.pays, one.Kind); kind != "one_time" && kind != "none" {
 		if one.product != "" && (one.byProvider || !s.byProvider) { // a buyer's key does not take the place of a product

@@ -2,10 +2,13 @@ package projections
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 // renewal returns the paid event of that month of a subscription of u1.
@@ -43,6 +46,28 @@ func TestALateRenewalGrantsAndDoesNotMoveThePeriodBack(t *testing.T) {
 	require.Equal(t, before, after)
 	state, _ := s.Subscriptions.Get("s1")
 	require.Equal(t, startOf(1), state.StartedAt, "but it has started earlier than was known")
+}
+
+// The provider begins the next period although the payment of the last one has failed. That one is paid later.
+func TestALatePaymentOfAnEarlierPeriodSaysNothingOfThePresentOne(t *testing.T) {
+	t.Parallel()
+	lateBy := func(minutes int, body string) string {
+		later := startOf(2).Add(time.Duration(minutes) * time.Minute)
+		return strings.Replace(body, fmt.Sprint(startOf(1).UnixMilli()), fmt.Sprint(later.UnixMilli()), 1)
+	}
+	pastDue := fmt.Sprintf(`{"id":"e1","eventType":"subscription.past_due","created_at":%d,"object":{"id":"s1","metadata":{"user_id":"u1"},
+		"current_period_start_date":"2026-02-05T00:00:00Z","current_period_end_date":"2026-03-05T00:00:00Z"}}`, startOf(2).UnixMilli())
+	for status, before := range map[string]string{"active": renewal(2, "s1"), "past_due": pastDue} {
+		for _, log := range permutations([]string{before, lateBy(1, renewal(1, "s1"))}) {
+			s := fold(t, log...)
+			shown, _ := s.Current.Get("u1")
+			require.Equal(t, []any{status, startOf(2), startOf(3)}, []any{shown.Status, shown.CurrentPeriodStart, shown.CurrentPeriodEnd})
+			require.Contains(t, leftOf(s), "u1 subscription", "it grants")
+		}
+	}
+	paidNow := strings.Replace(renewal(2, "s1"), fmt.Sprint(startOf(2).UnixMilli()), fmt.Sprint(startOf(2).Add(time.Hour).UnixMilli()), 1)
+	shown, _ := fold(t, pastDue, paidNow).Current.Get("u1")
+	require.Equal(t, events.Active, shown.Status, "the payment of the present period")
 }
 
 func TestAStaleEventFillsEmptyFields(t *testing.T) {

@@ -260,7 +260,8 @@ func (r Rules) paysFor(f *Fact, of terms) bool {
 
 // follows reports whether the status of the fact can follow the present one. A cancellation is final, but a payment for a
 // period that begins later makes the subscription active again; of an implicit subscription any payment does. A scheduled
-// cancellation stays until a payment for a later period.
+// cancellation stays until a payment for a later period. A late payment, for a period before the present one, says
+// nothing of the present one.
 func (s *SubscriptionState) follows(f *Fact) bool {
 	switch {
 	case f.Says != Paid:
@@ -270,7 +271,7 @@ func (s *SubscriptionState) follows(f *Fact) bool {
 	case s.Status == events.ScheduledCancel && f.Status == "":
 		return f.Until.After(s.CurrentPeriodEnd)
 	}
-	return true
+	return f.Prorated || f.Status != "" || f.Until.IsZero() || f.Until.After(s.CurrentPeriodStart)
 }
 
 // apply takes over what the next fact in order says, except the product.
