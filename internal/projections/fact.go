@@ -30,7 +30,7 @@ type Fact struct {
 	ByOrder bool   `json:"by_order,omitempty"` // the event names no transaction
 	Units   int64  `json:"units,omitempty"`    // of the product; 0: the event does not say it
 	Credits *int64 `json:"credits,omitempty"`  // of one unit, if there is no catalogue, or if they are given
-	Trial   bool   `json:"trial,omitempty"`    // nothing was due, because a trial begins
+	Trial   bool   `json:"trial,omitempty"`    // nothing was due, as when a trial begins
 
 	Given   bool      `json:"given,omitempty"`  // the shop itself grants Credits, whatever the catalogue sells
 	Expires time.Time `json:"expires,omitzero"` // when these credits expire; zero: never
@@ -68,14 +68,22 @@ func inOrder(a, b *Fact) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.EventID, b.EventID))
 }
 
-// rank orders the facts of one moment: a status that comes later in a subscription's life counts.
-func (f *Fact) rank() int {
-	status := f.Status
-	if status == "" && f.Says == Paid {
-		status = events.Active
+// status is the status that the fact gives its subscription. A payment that says none means an active one, or if nothing
+// was due, one in its trial; see SubscriptionState.apply.
+func (f *Fact) status() string {
+	switch {
+	case f.Status != "":
+		return f.Status
+	case f.Trial:
+		return events.Trialing
+	case f.Says == Paid:
+		return events.Active
 	}
-	return slices.Index(inLife, status)
+	return ""
 }
+
+// rank orders the facts of one moment: a status that comes later in a subscription's life counts.
+func (f *Fact) rank() int { return slices.Index(inLife, f.status()) }
 
 var inLife = []string{
 	events.Incomplete, events.Trialing, events.Active, events.PastDue, events.Unpaid, events.Paused,
@@ -205,8 +213,8 @@ const (
 	keptPayments      = 6
 )
 
-// ofSubscription returns the facts that a subscription keeps: the newest of each sort, because they decide its status,
-// its period, its product and what its next payments are for; the longest extension; and the first of all, of a
+// ofSubscription returns the facts that a subscription keeps: the newest of each sort and the newest with a status, because
+// they decide its status, its period, its product and what its next payments are for; the longest extension; and the first of all, of a
 // payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each kind. What is left out
 // of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
@@ -216,8 +224,11 @@ func (f Facts) ofSubscription() Facts {
 	keep := make([]bool, len(f))
 	keep[0] = true
 	extension := f.extension()
-	changes, cancellations, payments := keptChanges, keptCancellations, keptPayments
+	changes, cancellations, payments, status := keptChanges, keptCancellations, keptPayments, false
 	for i, one := range slices.Backward(f) {
+		if !status && one.Status != "" { // newer facts may say none
+			keep[i], status = true, true
+		}
 		left := &changes
 		switch {
 		case one == extension:

@@ -85,6 +85,9 @@ func (s *naiveSubscription) apply(one said) {
 		s.kind = kind
 	}
 	payment, status := one.Action == events.Payment && !one.begins(), one.status()
+	if one.Trial && one.Status == "" && !slices.Contains([]string{"", "incomplete", "expired", "canceled"}, s.status) {
+		status = "" // a payment of 0 can also be that of a free plan
+	}
 	unnamed := strings.HasPrefix(s.id, implicit)
 	switch {
 	case payment && (one.pays == "one_time" || one.pays == "none"):
@@ -96,7 +99,7 @@ func (s *naiveSubscription) apply(one said) {
 		return
 	case s.status == "scheduled_cancel" && payment && one.Status == "" && !one.PeriodEnd.After(s.end):
 		return
-	case payment && s.status != "canceled" && one.Status == "" && !one.Trial && !one.Prorated &&
+	case payment && s.status != "canceled" && one.Status == "" && !one.Prorated &&
 		!one.PeriodEnd.IsZero() && !one.PeriodEnd.After(s.start):
 		return
 	}

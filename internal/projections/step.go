@@ -136,9 +136,6 @@ func (f *step) fact(says Says) *Fact {
 	if one.Status == "unknown" { // the provider says that it does not know
 		one.Status = ""
 	}
-	if f.Trial {
-		one.Status = cmp.Or(one.Status, events.Trialing)
-	}
 	return one
 }
 

@@ -274,11 +274,17 @@ func (s *SubscriptionState) follows(f *Fact) bool {
 	return f.Prorated || f.Status != "" || f.Until.IsZero() || f.Until.After(s.CurrentPeriodStart)
 }
 
-// apply takes over what the next fact in order says, except the product.
+// mayBegin reports whether the subscription is not known to have begun, or has ended.
+func (s *SubscriptionState) mayBegin() bool {
+	return slices.Contains([]string{"", events.Incomplete, events.Expired, events.Canceled}, s.Status)
+}
+
+// apply takes over what the next fact in order says, except the product. Nothing is due in a trial, but also for a free
+// plan, or where nothing was used: so of a subscription that has begun, a payment of 0 says no status.
 func (s *SubscriptionState) apply(f *Fact) {
-	status := f.Status
-	if f.Says == Paid && status == "" {
-		status = events.Active
+	status := f.status()
+	if f.Trial && f.Status == "" && !s.mayBegin() {
+		status = ""
 	}
 	again := s.Status == events.Canceled && status == events.Canceled
 	if status != "" && !again {

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +61,50 @@ func TestATrialOfEachProviderGrantsWhatTheCatalogueHasForIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nothing is due for a free plan either, nor for a plan whose price is what was used, in a month without use.
+func TestAPaymentOfNothingSaysNoTrialOfASubscriptionThatHasBegun(t *testing.T) {
+	t.Parallel()
+	said := func(id, status string, minute int) events.Event {
+		return events.Event{ID: id, Action: events.Subscription, SubscriptionID: "s1", UserID: "u1", Status: status, OccurredAt: minuteOf(minute)}
+	}
+	nothing := func(id string, minute int) events.Event {
+		return events.Event{
+			ID: id, Action: events.Payment, SubscriptionID: "s1", Transaction: "t" + id, UserID: "u1", Kind: KindSubscription, Trial: true,
+			Amount: number(0), OccurredAt: minuteOf(minute), PeriodStart: startOf(minute), PeriodEnd: startOf(minute + 1),
+		}
+	}
+	for want, log := range map[string][]events.Event{
+		events.Trialing:        {nothing("n1", 1), said("e1", events.Incomplete, 0), nothing("n2", 2)},
+		events.Active:          {said("e1", events.Active, 1), nothing("n1", 2), nothing("n2", 3)},
+		events.PastDue:         {said("e1", events.Active, 1), said("e2", events.PastDue, 2), nothing("n1", 3)},
+		events.ScheduledCancel: {said("e1", events.ScheduledCancel, 1), nothing("n1", 2)},
+		events.Canceled:        {said("e1", events.Canceled, 1), nothing("n1", 2)},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			for _, order := range orders(len(log)) {
+				s := NewState()
+				for i, at := range order {
+					e := log[at]
+					e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
+					anyMode.Fold(s, e)
+				}
+				row, _ := s.Subscriptions.Get("s1")
+				require.Equal(t, want, row.Status, order)
+			}
+		})
+	}
+	s := NewState()
+	for i := range 20 { // a free plan for a long time
+		e := nothing(fmt.Sprint("n", i), 20-i)
+		if i == 10 {
+			e = said("e1", events.Active, 0)
+		}
+		e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
+		anyMode.Fold(s, e)
+	}
+	row, _ := s.Subscriptions.Get("s1")
+	require.Equal(t, []any{events.Active, startOf(20)}, []any{row.Status, row.CurrentPeriodStart})
 }
