@@ -114,7 +114,7 @@ func ago(now, t time.Time) string {
 	if t.IsZero() {
 		return noValue
 	}
-	return page.Duration(now.Sub(t)) + " ago"
+	return relative(now.Sub(t))
 }
 
 // balanceLine is a ledger line with the sum of all lines up to it.

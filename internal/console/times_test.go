@@ -19,6 +19,7 @@ func TestATimeIsThatOfTheShopWithItsAge(t *testing.T) {
 		of(time.UTC).at(now.Add(48*time.Hour)))
 	require.EqualValues(t, noValue, of(berlin).at(time.Time{}))
 	require.Equal(t, "now", relative(-time.Second))
+	require.Equal(t, []string{"now", "3 h ago", noValue}, []string{ago(now, now.Add(-time.Millisecond)), ago(now, now.Add(-3*time.Hour)), ago(now, time.Time{})})
 }
 
 func TestATimeOfAnAddressIsThatOfTheShop(t *testing.T) {
