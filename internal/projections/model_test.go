@@ -89,6 +89,10 @@ func (m *naive) read(e events.Event) said {
 			s.offer = &catalogue.Offer{Kind: "one_time", Credits: e.Credits.Value, Months: 1}
 		}
 	}
+	if s.offer != nil && e.SubscriptionID == "" && !e.Recurring && slices.Contains([]string{"one_time", "pro"}, s.offer.Kind) &&
+		!s.offer.LastsAsSubscription {
+		s.Trial, e.Trial = false, false // it has no trial: 0 is its price
+	}
 	s.unlisted = m.sold != nil && s.offer == nil && s.product != ""
 	if m.sold == nil {
 		s.credits = e.Credits.Value * unitsOf(e, s.product)

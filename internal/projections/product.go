@@ -30,6 +30,13 @@ func (r Rules) findProduct(f *step) {
 	if f.offeredKind() == catalogue.None {
 		f.Kind = "" // it grants nothing, whatever the metadata calls it
 	}
+	f.Trial = f.Trial && (f.isOfSubscription() || !f.isSoldOnce()) // of what is sold once, 0 is the price
+}
+
+// isSoldOnce reports whether the catalogue sells the product without a subscription.
+func (f *step) isSoldOnce() bool {
+	kind := f.offeredKind()
+	return kind == KindOneTime || kind == KindPro && !f.offer.LastsAsSubscription
 }
 
 // given returns the offer of credits that the shop itself grants.

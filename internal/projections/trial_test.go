@@ -108,3 +108,22 @@ func TestAPaymentOfNothingSaysNoTrialOfASubscriptionThatHasBegun(t *testing.T) {
 	row, _ := s.Subscriptions.Get("s1")
 	require.Equal(t, []any{events.Active, startOf(20)}, []any{row.Status, row.CurrentPeriodStart})
 }
+
+// A pack or a licence has no trial: 0 is its price. With a subscription it may be part of a trial.
+func TestWhatIsSoldOnceForNothingIsGranted(t *testing.T) {
+	t.Parallel()
+	const order = `{"meta":{"event_name":"order_created","custom_data":{"user_id":"u1"}},"data":{"type":"orders","id":"1","attributes":{"status":"paid",
+		"total":0,"subtotal":0,"discount_total":0,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z",
+		"first_order_item":{"product_id":7,"variant_id":8,"quantity":2}}}}`
+	for offer, want := range map[string]map[string]int64{
+		"kind: one_time, credits: 50":      {"u1 one_time": 100},
+		"kind: subscription, credits: 100": {},
+	} {
+		s := by(t, Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  lemonsqueezy:variant:8: {" + offer + "}")},
+			[2]string{"lemonsqueezy", order})
+		require.Equal(t, want, leftOf(s), offer)
+	}
+	licence := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  lemonsqueezy:variant:8: {kind: pro}")}
+	s := by(t, licence, [2]string{"lemonsqueezy", order})
+	require.True(t, s.Licenses.Inserted()[0].active())
+}
