@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/payfold/payfold/internal/events"
 )
 
 func TestTheCurrencyComesFromTheSamePlaceAsTheAmount(t *testing.T) {
@@ -58,5 +60,26 @@ func TestTheTimeOfAnEventIsTheProvidersTime(t *testing.T) {
 	} {
 		s := fold(t, `{"id":"e1","eventType":"checkout.completed","created_at":`+created+`,"object":{`+pack+`}}`)
 		require.Equal(t, want, shown(s.Ledger.Inserted()[0].OccurredAt), created)
+	}
+}
+
+// What a payment without the name of a subscription is for, only the payment itself says.
+func TestTheProductOfAnImplicitSubscriptionIsThatOfItsPayment(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100}\n  plus: {kind: subscription, credits: 300}")}
+	log := []events.Event{
+		{ID: "e1", Action: events.Payment, UserID: "u1", Transaction: "t1", Recurring: true, ProductKey: "plan", OccurredAt: minuteOf(1)},
+		{ID: "e2", Action: events.Subscription, UserID: "u1", Recurring: true, Status: events.Canceled, OccurredAt: minuteOf(2)},
+		{ID: "e3", Action: events.Subscription, UserID: "u1", Recurring: true, Status: events.Active, Product: "plus", OccurredAt: minuteOf(3)},
+	}
+	for _, order := range orders(len(log)) {
+		s := NewState()
+		for i, at := range order {
+			e := log[at]
+			e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
+			rules.Fold(s, e)
+		}
+		row, _ := s.Subscriptions.Get(ImplicitSubscription("u1"))
+		require.Equal(t, []string{events.Canceled, "plan"}, []string{row.Status, row.ProductKey}, order)
 	}
 }

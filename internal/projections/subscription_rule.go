@@ -145,7 +145,10 @@ func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionSta
 		}
 		derived.apply(f)
 		if r.showsProduct(f, kind) && (byBuyer || !f.ByBuyer) {
-			named := productOf(f, of)
+			named := f
+			if !derived.implicit() { // its payments are not for what others say of it
+				named = productOf(f, of)
+			}
 			derived.ProductKey, byBuyer = named.Product, named.ByBuyer
 		}
 	}
