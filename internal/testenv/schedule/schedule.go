@@ -248,11 +248,15 @@ func (s *Scheduler) Note(format string, args ...any) {
 // Steps returns how many lines the history has.
 func (s *Scheduler) Steps() int { return len(s.history) }
 
-// Run runs the schedules of SCHEDULES seeds from SCHEDULE_SEED on; by default usual seeds from the time on. After a
-// failure the log ends with the history of its schedule, and how to repeat it. schedule must end all processes.
+// Run runs the schedules of SCHEDULES seeds from SCHEDULE_SEED on, by default from the time on. Without SCHEDULES it runs the
+// same usual seeds each time. After a failure the log ends with the history of its schedule, and how to repeat it. schedule
+// must end all processes.
 func Run(t *testing.T, usual int, schedule func(*testing.T, *Scheduler)) {
-	count := testenv.Number(t, "SCHEDULES", usual)
-	from := testenv.Number(t, "SCHEDULE_SEED", int(time.Now().UnixNano()>>20))
+	count, from := testenv.Number(t, "SCHEDULES", 0), int(time.Now().UnixNano()>>20)
+	if count == 0 {
+		count, from = usual, 1
+	}
+	from = testenv.Number(t, "SCHEDULE_SEED", from)
 	steps := 0
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range count {
