@@ -68,18 +68,27 @@ func inOrder(a, b *Fact) int {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.EventID, b.EventID))
 }
 
-// status is the status that the fact gives its subscription. A payment that says none means an active one, or if nothing
-// was due, one in its trial; see SubscriptionState.apply.
+// maybeTrialing is the Status of a payment of 0 that says none. It counts as trialing only for a subscription that may
+// begin: a free plan costs 0, too.
+const maybeTrialing = "maybe trialing"
+
+// said is the status that the event itself says; empty if it says none.
+func (f *Fact) said() string {
+	if f.Status == maybeTrialing {
+		return ""
+	}
+	return f.Status
+}
+
+// status is the status that the fact gives its subscription, if it counts: a payment that says none means an active one.
 func (f *Fact) status() string {
 	switch {
-	case f.Status != "":
-		return f.Status
-	case f.Trial:
+	case f.Status == maybeTrialing:
 		return events.Trialing
-	case f.Says == Paid:
+	case f.Status == "" && f.Says == Paid:
 		return events.Active
 	}
-	return ""
+	return f.Status
 }
 
 // rank orders the facts of one moment: a status that comes later in a subscription's life counts.
@@ -128,6 +137,17 @@ func (f Facts) First(is func(*Fact) bool) *Fact {
 		}
 	}
 	return nil
+}
+
+// TrialBegan returns the first fact of a subscription that says or means that it is in a trial; nil if none does.
+func (f Facts) TrialBegan() *Fact {
+	var s SubscriptionState
+	return f.First(func(one *Fact) bool {
+		if one.said() != events.Trialing && s.follows(one) {
+			s.apply(one)
+		}
+		return one.said() == events.Trialing || s.Status == events.Trialing
+	})
 }
 
 // last is First from the end.
@@ -213,10 +233,10 @@ const (
 	keptPayments      = 6
 )
 
-// ofSubscription returns the facts that a subscription keeps: the newest of each sort and the newest with a status, because
-// they decide its status, its period, its product and what its next payments are for; the longest extension; and the first of all, of a
-// payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each kind. What is left out
-// of a set of facts does not depend on their order of arrival.
+// ofSubscription returns the facts that a subscription keeps: the newest of each sort and the newest that says a status,
+// because they decide its status, its period, its product and what its next payments are for; the longest extension; and
+// the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each
+// kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
 		return f
@@ -226,7 +246,7 @@ func (f Facts) ofSubscription() Facts {
 	extension := f.extension()
 	changes, cancellations, payments, status := keptChanges, keptCancellations, keptPayments, false
 	for i, one := range slices.Backward(f) {
-		if !status && one.Status != "" { // newer facts may say none
+		if !status && one.said() != "" { // newer facts may say none
 			keep[i], status = true, true
 		}
 		left := &changes

@@ -136,6 +136,9 @@ func (f *step) fact(says Says) *Fact {
 	if one.Status == "unknown" { // the provider says that it does not know
 		one.Status = ""
 	}
+	if f.Trial && one.Status == "" {
+		one.Status = maybeTrialing
+	}
 	return one
 }
 

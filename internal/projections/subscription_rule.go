@@ -271,22 +271,22 @@ func (s *SubscriptionState) follows(f *Fact) bool {
 		return s.Status != events.Canceled || f.Status == events.Canceled
 	case s.Status == events.Canceled:
 		return s.implicit() || !f.From.IsZero() && !f.From.Before(s.CanceledAt)
-	case s.Status == events.ScheduledCancel && f.Status == "":
+	case s.Status == events.ScheduledCancel && f.said() == "":
 		return f.Until.After(s.CurrentPeriodEnd)
 	}
-	return f.Prorated || f.Status != "" || f.Until.IsZero() || f.Until.After(s.CurrentPeriodStart)
+	return f.Prorated || f.said() != "" || f.Until.IsZero() || f.Until.After(s.CurrentPeriodStart)
 }
 
-// mayBegin reports whether the subscription is not known to have begun, or has ended.
-func (s *SubscriptionState) mayBegin() bool {
-	return slices.Contains([]string{"", events.Incomplete, events.Expired, events.Canceled}, s.Status)
+// takes reports whether the status of the fact counts: of a subscription that has begun, a payment of 0 says none.
+func (s *SubscriptionState) takes(f *Fact) bool {
+	return f.Status != maybeTrialing ||
+		slices.Contains([]string{"", events.Incomplete, events.Expired, events.Canceled}, s.Status)
 }
 
-// apply takes over what the next fact in order says, except the product. Nothing is due in a trial, but also for a free
-// plan, or where nothing was used: so of a subscription that has begun, a payment of 0 says no status.
+// apply takes over what the next fact in order says, except the product.
 func (s *SubscriptionState) apply(f *Fact) {
 	status := f.status()
-	if f.Trial && f.Status == "" && !s.mayBegin() {
+	if !s.takes(f) {
 		status = ""
 	}
 	again := s.Status == events.Canceled && status == events.Canceled

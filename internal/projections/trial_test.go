@@ -93,6 +93,12 @@ func TestAPaymentOfNothingSaysNoTrialOfASubscriptionThatHasBegun(t *testing.T) {
 				}
 				row, _ := s.Subscriptions.Get("s1")
 				require.Equal(t, want, row.Status, order)
+				began := row.Facts.TrialBegan()
+				require.Equal(t, want == events.Trialing, began != nil, order)
+				if began != nil {
+					require.Equal(t, "n1", began.EventID)
+					require.Contains(t, row.Facts.String(), "trialing", "measured_trials.sql looks for it")
+				}
 			}
 		})
 	}

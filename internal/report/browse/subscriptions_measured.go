@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
@@ -105,8 +104,7 @@ func readTrials(ctx context.Context, tx pgx.Tx, zone *time.Location) (all []tria
 		if err != nil {
 			return err
 		}
-		first := facts.First(func(f *projections.Fact) bool { return f.Status == events.Trialing })
-		if first != nil {
+		if first := facts.TrialBegan(); first != nil {
 			converted := paid != nil && !paid.Before(first.At)
 			all = append(all, trial{page.DateOf(first.At, zone), running && !converted, converted})
 		}
