@@ -82,7 +82,9 @@ func (c *exportCommand) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 // rootOf returns the question for the root of the log. If the log cannot tell it, an export is of use without it.
-func rootOf(log *eventlog.Log, logger *slog.Logger, streams cli.Streams) func(context.Context, string, uint64) (*export.LogRoot, error) {
+func rootOf(
+	log *eventlog.Log, logger *slog.Logger, streams cli.Streams,
+) func(context.Context, string, uint64) (*export.LogRoot, error) {
 	return func(ctx context.Context, logID string, until uint64) (*export.LogRoot, error) {
 		_, err := log.Reach(ctx, logger, logTimeout)
 		var covered proof.Checkpoint

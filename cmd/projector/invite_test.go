@@ -95,7 +95,8 @@ func TestInvitationsAreAsTheFlagsSay(t *testing.T) {
 		_, err := flags.gitHub().Invite(t.Context(), "octo")
 		require.NoError(t, err)
 		require.Equal(t, sent, github.Requests(http.MethodPut)[0].Permission)
-		_, inviter, _ := (&runCommand{inviteFlags: *flags}).parts(sources{store: &store.Store{}}, nil, testenv.Logger(t), prometheus.NewRegistry())
+		command := &runCommand{inviteFlags: *flags}
+		_, inviter, _ := command.parts(sources{store: &store.Store{}}, nil, testenv.Logger(t), prometheus.NewRegistry())
 		require.Equal(t, testenv.GitHubRepository, inviter.Repository)
 		require.Equal(t, 7, inviter.PerDay)
 		require.True(t, inviter.RemoveOnRevoke)

@@ -96,7 +96,9 @@ func (c *reconcileCommand) Run(ctx context.Context, streams cli.Streams) error {
 }
 
 // keep keeps the result for the console, or why there is none. A short comparison is for the one who asks for it.
-func (c *reconcileCommand) keep(ctx context.Context, tables *store.Store, result reconcile.Result, began time.Time, fault error) error {
+func (c *reconcileCommand) keep(
+	ctx context.Context, tables *store.Store, result reconcile.Result, began time.Time, fault error,
+) error {
 	switch {
 	case ctx.Err() != nil || c.Since.After(began.AddDate(0, 0, -reconcile.KeptDays)):
 		return nil

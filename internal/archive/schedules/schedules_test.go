@@ -47,7 +47,8 @@ func (w *world) start() {
 			SegmentBytes: 4000, FrameBytes: 300, PollInterval: time.Second, MinWait: time.Second,
 		})
 		trimmer := archive.NewTrimmer(archive.TrimConfig{
-			Place: at, Log: source{w, p}, Keep: archive.Keep{Messages: 4}, Interval: 3 * time.Second, Logger: quiet, Registerer: prometheus.NewRegistry(),
+			Place: at, Log: source{w, p}, Keep: archive.Keep{Messages: 4}, Interval: 3 * time.Second, Logger: quiet,
+			Registerer: prometheus.NewRegistry(),
 		})
 		return []func(context.Context){
 			func(ctx context.Context) { _ = archiver.Run(ctx) },
