@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # soak.sh: runs every campaign of random faults that this machine can run, in rounds, until HOURS (24; a fraction is fine)
-# are over. Each round has new seeds. Each line names the command that repeats it. A round that fails does not end the
+# are over. The first round is always run to its end: a verdict speaks of every campaign. Each round has new seeds. Each line names the command that repeats it. A round that fails does not end the
 # others, and its output is kept. After the last round, or Ctrl-C, the script prints a verdict. It ends with 1 if anything
 # failed, or if nothing was run to its end.
 set -euo pipefail
@@ -67,13 +67,13 @@ run() {
 }
 
 echo "soak of $seconds seconds"
-until [ -n "$stopped" ]; do
+for ((round = 1; ; round++)); do
 	for campaign in "${campaigns[@]}"; do
-		# shellcheck disable=SC2086 # the words of the campaign
-		run $campaign
-		if [ -n "$stopped" ] || [ "$SECONDS" -ge "$seconds" ]; then
+		if [ -n "$stopped" ] || { [ "$round" != 1 ] && [ "$SECONDS" -ge "$seconds" ]; }; then
 			break 2
 		fi
+		# shellcheck disable=SC2086 # the words of the campaign
+		run $campaign
 	done
 done
 
