@@ -78,14 +78,36 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 	b.Cleanup(s.Close)
 	rules := projections.Rules{Mode: projections.ModeAny}
 	require.NoError(b, s.PrepareAsOf(ctx, "log-1", fixture.Partitions, rules, uint64(count)))
-	var log fixture.Tape
-	for i := range count {
-		body := madeAt.ReplaceAllString(benchEvent(i), fmt.Sprintf(`"created_at":%d,"object"`, receivedAt(i, count).UnixMilli()))
-		log = append(log, events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(body), ReceivedAt: receivedAt(i, count)})
-	}
-	fold := rebuild.Rebuild{Log: log, Store: s, Rules: rules, Logger: testenv.Logger(b), Progress: func(_, _ uint64) {}, Stage: tables.InUse}
+	fold := rebuild.Rebuild{Log: benchLog(count), Store: s, Rules: rules, Logger: testenv.Logger(b), Progress: func(_, _ uint64) {}, Stage: tables.InUse}
 	require.NoError(b, fold.Run(ctx, uint64(count)))
 	return s
+}
+
+// benchLog is a log of so many events, each made when it is read: ten million do not fit in memory.
+type benchLog int
+
+func (l benchLog) Info(context.Context) (eventlog.Info, error) {
+	return eventlog.Info{LogID: "log-1", First: 1, Last: uint64(l), Partitions: fixture.Partitions}, nil
+}
+
+func (l benchLog) Message(_ context.Context, seq uint64) (events.Message, error) {
+	received := receivedAt(int(seq)-1, int(l))
+	body := madeAt.ReplaceAllString(benchEvent(int(seq)-1), fmt.Sprintf(`"created_at":%d,"object"`, received.UnixMilli()))
+	return events.Message{Provider: "provider", Seq: seq, Body: []byte(body), ReceivedAt: received}, nil
+}
+
+func (l benchLog) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
+	for seq := from; seq <= until; seq++ {
+		message, _ := l.Message(ctx, seq)
+		if err := deliver(message); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (l benchLog) StoredBy(context.Context, eventlog.Info, time.Time) (uint64, error) {
+	return uint64(l), nil
 }
 
 // newestAt is when ingest received the newest event: a day has 12,000.

@@ -24,7 +24,11 @@ with of_payments as (
     coalesce(-sum(c.delta) filter (where c.delta < 0 and g.granted), 0)::bigint as took_back,
     coalesce(sum(c.delta) filter (where c.delta > 0 and not g.granted), 0)::bigint as gave_back
   from of_grants g
-  join credit_ledger c on c.provider_payment_id = g.provider_payment_id and c.reverses_line = g.grant_line and c.entry = 'correction'
+  cross join lateral (
+    select delta from credit_ledger
+    where provider_payment_id = g.provider_payment_id and reverses_line = g.grant_line and entry = 'correction'
+    offset 0 -- a look for each grant: without statistics Postgres would read the whole ledger
+  ) c
   group by 1
 )
 select o.event_id, o.granted, o.reversed, o.took_back, o.gave_back, coalesce(u.took_back, 0), coalesce(u.gave_back, 0)
