@@ -21,7 +21,8 @@ var polar = &Provider{
 		productKey: "@product_key @key",
 		product:    "data.product_id data.product.id",
 		credits:    "@credits",
-		units:      "data.units data.seats",
+		units: "data.units data.seats " +
+			"data.subscription.units data.subscription.seats", // only the order of a checkout has its own
 		github: "@github_username @githubUsername @github_login @github " +
 			"data.custom_field_data.github_username data.custom_field_data.github-username " +
 			"data.custom_field_data.githubUsername data.custom_field_data.github_login data.custom_field_data.github",

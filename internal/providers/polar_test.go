@@ -215,6 +215,11 @@ func TestPolarUnitsAreSeatsIfThereAreNoOthers(t *testing.T) {
 	for fields, want := range map[string]events.Number{
 		`"units":3,"seats":null`: {Value: 3, Present: true}, `"units":null,"seats":5`: {Value: 5, Present: true},
 		`"units":null,"seats":null`: {},
+		// Only the order of a checkout has them itself.
+		`"units":null,"seats":null,"subscription":{"id":"sub_1","units":null,"seats":5}`: {Value: 5, Present: true},
+		`"units":null,"seats":null,"subscription":{"id":"sub_1","units":3,"seats":null}`: {Value: 3, Present: true},
+		`"units":null,"seats":4,"subscription":{"id":"sub_1","units":null,"seats":5}`:    {Value: 4, Present: true},
+		`"units":null,"seats":null,"subscription":{"id":"sub_1"}`:                        {},
 	} {
 		require.Equal(t, want, polarEvent(t, "order.paid", `"id":"ord_1"`, fields).Units, fields)
 	}

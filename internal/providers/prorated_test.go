@@ -25,6 +25,7 @@ func TestThePaymentOfAChangeOfPlanIsProrated(t *testing.T) {
 		"paddle/addon.json":         {},
 		"paddle/renewal.json":       {},
 		"polar/upgrade.json":        {"13869206-4e49-4429-84ff-cc79716abc79": "2026-03-01T10:00:50.123456Z to 2026-04-01T10:00:50.123456Z"},
+		"polar/seats.json":          {"5b1f0c1e-7a3d-4b39-9d53-0f7f6a3c2e10": "2026-03-01T10:00:50.123456Z to 2026-04-01T10:00:50.123456Z"},
 		"polar/renewal.json":        {},
 		"lemonsqueezy/renewal.json": {},
 		"dodo/seats.json":           {},
