@@ -155,6 +155,8 @@ var describedFacts = [numFacts]struct {
 	discount:        {"discount; with it, 0 due is a payment", ofPayment},
 	status:          {"status of the subscription", ofSale},
 	ending:          {"ends with its period: true, a time or `cancel`", ofStatus},
+	pause:           {"how it is paused: `free` or not", ofStatus},
+	pauseEnd:        {"until when it is paused", ofStatus},
 	periodStart:     {"begin of the period", ofSale},
 	periodEnd:       {"end of the period", ofSale},
 	canceledAt:      {"cancelled at", ofStatus},

@@ -98,7 +98,7 @@ func oneName(e *events.Event, b *values) {
 // lemonSubscription is an event about a subscription. The status in the body counts, and not the event type:
 // subscription_updated comes beside each of the others, with the same body.
 func lemonSubscription(action events.Action) meaning {
-	return meaning{action: action, recurring: true, decide: variantOrProduct, facts: facts{
+	return meaning{action: action, recurring: true, decide: decideLemonSubscription, facts: facts{
 		subscription: "lemonsqueezy:subscription:{data.id}",
 		transaction:  "lemonsqueezy:order:{data.attributes.order_id}",
 		order:        "lemonsqueezy:subscription:{data.id}:initial",
@@ -107,7 +107,22 @@ func lemonSubscription(action events.Action) meaning {
 		units:        "data.attributes.first_subscription_item.quantity",
 		status:       "data.attributes.status",
 		periodEnd:    "data.attributes.ends_at data.attributes.renews_at",
+		pause:        "data.attributes.pause.mode",
+		pauseEnd:     "data.attributes.pause.resumes_at",
 	}}
+}
+
+// decideLemonSubscription: a subscription that is paused for free goes on, without payments. With the other mode, void,
+// the shop offers nothing while it is paused.
+func decideLemonSubscription(e *events.Event, b *values) {
+	variantOrProduct(e, b)
+	if e.Status != events.Paused || b.word(pause) != "free" {
+		return
+	}
+	e.Status = events.Active
+	if until := b.momentOf(pauseEnd); until.After(e.PeriodEnd) {
+		e.PeriodEnd = until
+	}
 }
 
 // variantOrProduct: a catalogue may sell the variant or its whole product. With usage-based billing the quantity is 0,

@@ -138,6 +138,21 @@ func TestLemonSqueezySubscriptionHasTheStatusOfItsBody(t *testing.T) {
 			require.Equal(t, want, lemonEvent(t, eventType, `"5"`, `"status":"`+status+`"`).Status)
 		}
 	}
+	const free = `"renews_at":"2026-04-01T10:00:00Z","pause":{"mode":"free","resumes_at":`
+	for attributes, want := range map[string]struct{ status, until string }{
+		`"status":"paused",` + free + `null}`:                         {events.Active, "2026-04-01T10:00:00Z"},
+		`"status":"paused",` + free + `"2026-06-01T10:00:00Z"}`:       {events.Active, "2026-06-01T10:00:00Z"},
+		`"status":"paused",` + free + `"2026-03-20T10:00:00Z"}`:       {events.Active, "2026-04-01T10:00:00Z"},
+		`"status":"cancelled",` + free + `"2026-06-01T10:00:00Z"}`:    {events.ScheduledCancel, "2026-04-01T10:00:00Z"},
+		`"status":"paused","pause":{"mode":"void","resumes_at":null}`: {events.Paused, ""},
+		`"status":"paused","pause":null`:                              {events.Paused, ""},
+	} {
+		event := lemonEvent(t, "subscription_paused", `"5"`, attributes)
+		require.Equal(t, want.status, event.Status, attributes)
+		if want.until != "" {
+			require.Equal(t, at(want.until), event.PeriodEnd, attributes)
+		}
+	}
 	const cancelled = `"status":"cancelled","renews_at":"2026-04-01T10:00:00Z","ends_at":"2026-03-20T10:00:00Z"`
 	require.Equal(t, at("2026-03-20T10:00:00Z"), lemonEvent(t, "subscription_cancelled", `"5"`, cancelled).PeriodEnd)
 }

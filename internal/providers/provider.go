@@ -97,6 +97,8 @@ const (
 	discount // if it is there, due is what is left after a discount
 	status   // of a subscription
 	ending   // true, a time or "cancel": it ends with its period
+	pause    // "free": it goes on while it is paused, and is not paid; decide looks at it
+	pauseEnd // until when it is paused; decide looks at it
 	periodStart
 	periodEnd
 	canceledAt
