@@ -164,7 +164,7 @@ func (s *shop) sell(e *events.Event, kind, product string) {
 			e.ProductKey = product
 		case "items":
 			e.Items = []events.Item{
-				{Product: "addon", Units: units, Amount: events.Number{Value: 5, Present: true}},
+				{Product: s.oneOf("addon", "donation"), Units: units, Amount: events.Number{Value: 5, Present: true}},
 				{Product: "prod", Price: product, Units: units},
 			}
 		case "unlisted":

@@ -136,11 +136,19 @@ func (m *naive) productOf(e events.Event) (product string, byProvider bool) {
 	return cmp.Or(named, e.ProductKey), named != ""
 }
 
-// itemsOf sorts the items: one that the catalogue has, then one for a whole period, then the most expensive one.
+// itemsOf sorts the items: one that the catalogue has, those that grant nothing last; then one for a whole period, then
+// the most expensive one.
 func (m *naive) itemsOf(e events.Event) []events.Item {
 	return slices.SortedStableFunc(slices.Values(e.Items), func(a, b events.Item) int {
 		listed := func(i events.Item) bool { return m.sold.Sells(i.Price) || m.sold.Sells(i.Product) }
-		return cmp.Or(trueFirst(listed(a), listed(b)), trueFirst(!a.Prorated, !b.Prorated),
+		grants := func(i events.Item) bool {
+			offer := m.sold.Offer(i.Product, e.OccurredAt)
+			if m.sold.Sells(i.Price) {
+				offer = m.sold.Offer(i.Price, e.OccurredAt)
+			}
+			return offer != nil && offer.Kind != "none"
+		}
+		return cmp.Or(trueFirst(listed(a), listed(b)), trueFirst(grants(a), grants(b)), trueFirst(!a.Prorated, !b.Prorated),
 			cmp.Compare(b.Amount.Value, a.Amount.Value))
 	})
 }

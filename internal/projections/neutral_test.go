@@ -135,6 +135,41 @@ func TestUnitsAreThoseOfTheItemThatTheCatalogueSells(t *testing.T) {
 	}
 }
 
+// A fee is listed in the catalogue so that it is no unknown product. It can cost more than the plan beside it.
+func TestAnItemThatGrantsNothingIsNotWhatWasSold(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Mode: ModeAny, Catalogue: catalogueOf(`
+version: 1
+products:
+  plan: {kind: subscription, credits: 100}
+  fee: {kind: none}
+  later: [{from: 2099-01-01, kind: subscription, credits: 700}]
+`)}
+	plan, fee := events.Item{Price: "plan", Amount: number(1500)}, events.Item{Price: "fee", Amount: number(5000)}
+	part := plan
+	part.Prorated = true
+	later := events.Item{Price: "later", Amount: number(9000)}
+	for name, c := range map[string]struct {
+		items []events.Item
+		want  string
+	}{
+		"before the plan":           {[]events.Item{fee, plan}, "subscription plan 100"},
+		"after it":                  {[]events.Item{plan, fee}, "subscription plan 100"},
+		"beside a part of a plan":   {[]events.Item{fee, part}, "subscription plan 100"},
+		"alone":                     {[]events.Item{fee}, "none fee 0"},
+		"beside what is not sold":   {[]events.Item{{Price: "other", Amount: number(9000)}, fee}, "none fee 0"},
+		"beside what is sold later": {[]events.Item{later, plan}, "subscription plan 100"},
+	} {
+		s := NewState()
+		rules.Fold(s, events.Event{
+			Provider: "provider", ID: "e1", Seq: 1, OccurredAt: receivedAt, Action: events.Payment, Mode: events.AnyMode,
+			Transaction: "t1", SubscriptionID: "s1", UserID: "u1", Items: c.items,
+		})
+		p, _ := s.Payments.Get("t1")
+		require.Equal(t, c.want, fmt.Sprintf("%s %s %d", p.Kind, p.ProductKey, orZero(p.Credits)), name)
+	}
+}
+
 // The subscription that such an event names is not loaded for it.
 func TestAnEventThatOnlyJoinsNamesDoesNotLookAtItsSubscription(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/events"
@@ -9,9 +10,10 @@ import (
 
 // findProduct decides which product the event is about, and how many of it were sold. Metadata, which the buyer can write,
 // counts only if the provider names no product, or if there is no catalogue. Of several items, one that the catalogue
-// sells comes first, then one for a whole period, then the most expensive one, then the first.
+// sells comes first, what grants nothing last of them, then one for a whole period, then the most expensive one, then the
+// first.
 func (r Rules) findProduct(f *step) {
-	if item := r.bestItem(f.Items); item != nil && !r.Catalogue.Sells(f.Product) && (f.Product == "" || r.offered(item) != "") {
+	if item := r.bestItem(f.Items, f.OccurredAt); item != nil && !r.Catalogue.Sells(f.Product) && (f.Product == "" || r.offered(item) != "") {
 		f.Product = cmp.Or(r.offered(item), item.Product, item.Price)
 	}
 	metadata := f.ProductKey
@@ -64,23 +66,36 @@ func (r Rules) offered(item *events.Item) string {
 	return ""
 }
 
-func (r Rules) bestItem(items []events.Item) (best *events.Item) {
+func (r Rules) bestItem(items []events.Item, at time.Time) (best *events.Item) {
 	for i := range items {
-		if best == nil || r.isBefore(&items[i], best) {
+		if best == nil || r.isBefore(&items[i], best, at) {
 			best = &items[i]
 		}
 	}
 	return best
 }
 
-func (r Rules) isBefore(a, b *events.Item) bool {
-	if sold := r.offered(a) != ""; sold != (r.offered(b) != "") {
-		return sold
+func (r Rules) isBefore(a, b *events.Item, at time.Time) bool {
+	if order := cmp.Compare(r.standing(a, at), r.standing(b, at)); order != 0 {
+		return order > 0
 	}
 	if a.Prorated != b.Prorated {
 		return b.Prorated
 	}
 	return a.Amount.Value > b.Amount.Value
+}
+
+// standing orders items by what the catalogue has: nothing, an offer that grants nothing at that time, such as a fee, or
+// any other.
+func (r Rules) standing(item *events.Item, at time.Time) int {
+	id := r.offered(item)
+	switch offer := r.Catalogue.Offer(id, at); {
+	case id == "":
+		return 0
+	case offer == nil || offer.Kind == catalogue.None:
+		return 1
+	}
+	return 2
 }
 
 // unitsOf adds up the units of the items that are the product. Items for a part of a period count only if no other item
