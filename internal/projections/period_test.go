@@ -160,3 +160,30 @@ func TestTheMonthsOfADripDoNotMove(t *testing.T) {
 		require.Equal(t, dayOf(begin), s.Ledger.grants("t1")[0].AvailableAt, order)
 	}
 }
+
+// A provider can change the plan only after the payment for it has arrived, and then tells it after the payment.
+func TestAPaymentIsForTheChangeThatIsToldWithIt(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]string{
+		-time.Hour: "big", 0: "big", sentTogether: "big", sentTogether + time.Microsecond: "small",
+	} {
+		w := soldInLives()
+		w.pay(part{day: 10})
+		plan := events.Event{Action: events.Subscription, SubscriptionID: "s1", Recurring: true, Status: events.Active}
+		plan.Product = "small"
+		w.put(dayOf(5), plan)
+		plan.Product = "big"
+		w.put(dayOf(10).Add(late), plan)
+		for _, order := range orders(3) {
+			s := w.fold(order)
+			p, _ := s.Payments.Get("t1")
+			require.Equal(t, want, p.ProductKey, "%s %v", late, order)
+		}
+
+		s := w.fold([]int{0, 1})
+		s.Settle()
+		since, changed := w.rules.Since(s, w.shapes[2:])["s1"]
+		require.True(t, changed)
+		require.Equal(t, want == "big", !dayOf(10).Before(since), "the payment is loaded: %s", late)
+	}
+}

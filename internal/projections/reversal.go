@@ -171,7 +171,7 @@ func (one *reversed) failedAfter(at time.Time) bool {
 }
 
 // sentTogether is how far apart a provider's times of two events can be that it sends at once: of a refund, and of the
-// total with it.
+// total with it; of a payment, and of the change that it pays for.
 const sentTogether = 2 * time.Second
 
 // all reports whether nothing of the payment is left. If it is unknown what was paid, any

@@ -77,8 +77,8 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 		if first == nil || one.before(first) { // earlier payments are for it, too
 			return time.Time{}, true
 		}
-		if !changed || one.At.Before(from) {
-			from, changed = one.At, true
+		if since := one.At.Add(-sentTogether); !changed || since.Before(from) {
+			from, changed = since, true
 		}
 	}
 	return from, changed
@@ -103,8 +103,10 @@ func (r Rules) sells(f *Fact) bool {
 }
 
 // soldAt returns the fact that says what a payment of that time is for: the newest that is not later, otherwise the first.
-// A fact in which only the buyer names the product counts if there is no other.
+// A provider may tell a change after the payment that it waited for. A fact in which only the buyer names the product
+// counts if there is no other.
 func (t *terms) soldAt(at time.Time) *Fact {
+	at = at.Add(sentTogether)
 	for _, byBuyer := range []bool{false, true} {
 		named := func(f *Fact) bool { return f.ByBuyer == byBuyer }
 		if one := t.sold.last(func(f *Fact) bool { return named(f) && !f.At.After(at) }); one != nil {
