@@ -155,7 +155,6 @@ var describedFacts = [numFacts]struct {
 	discount:        {"discount; with it, 0 due is a payment", ofPayment},
 	status:          {"status of the subscription", ofSale},
 	ending:          {"ends with its period: true, a time or `cancel`", ofStatus},
-	pause:           {"how it is paused: `free` or not", ofStatus},
 	pauseEnd:        {"until when it is paused", ofStatus},
 	periodStart:     {"begin of the period", ofSale},
 	periodEnd:       {"end of the period", ofSale},
@@ -169,6 +168,7 @@ var describedFacts = [numFacts]struct {
 	reversalPaid:    {"what was paid, with taxes", ofReversal},
 	reversalCredits: {"credits taken back, instead of money", ofReversal},
 	variant:         {"decides a case of the text", ofEffect},
+	detail:          {"decides such a case, too", ofEffect},
 	begin:           {"begin, for such a case", ofEffect},
 }
 

@@ -107,7 +107,7 @@ func lemonSubscription(action events.Action) meaning {
 		units:        "data.attributes.first_subscription_item.quantity",
 		status:       "data.attributes.status",
 		periodEnd:    "data.attributes.ends_at data.attributes.renews_at",
-		pause:        "data.attributes.pause.mode",
+		detail:       "data.attributes.pause.mode",
 		pauseEnd:     "data.attributes.pause.resumes_at",
 	}}
 }
@@ -116,7 +116,7 @@ func lemonSubscription(action events.Action) meaning {
 // the shop offers nothing while it is paused.
 func decideLemonSubscription(e *events.Event, b *values) {
 	variantOrProduct(e, b)
-	if e.Status != events.Paused || b.word(pause) != "free" {
+	if e.Status != events.Paused || b.word(detail) != "free" {
 		return
 	}
 	e.Status = events.Active

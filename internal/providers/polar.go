@@ -38,7 +38,8 @@ var polar = &Provider{
 			action: events.Payment, decide: decidePolarOrder,
 			facts: facts{
 				transaction: "data.id", checkout: "data.checkout_id", paid: "data.status",
-				status: "data.subscription.status", variant: "data.billing_reason",
+				status: "data.subscription.status", variant: "data.billing_reason", begin: "data.created_at",
+				detail:      "data.items[0].proration", // the rest of a change comes before what was used
 				periodStart: "data.subscription.current_period_start", periodEnd: "data.subscription.current_period_end",
 			},
 			sums: []sum{{amount: polarPaid, currency: "data.currency", ofTransaction: true}},
@@ -89,13 +90,19 @@ var polarRefund = meaning{
 }
 
 // decidePolarOrder finds out what an order is for. The first order of a trial costs 0. An order for what was used
-// within a period names the plan, but does not sell it again.
+// within a period names the plan, but does not sell it again. That for the last period comes when the subscription has
+// ended, also with a trial; it can have the rest of a change of plan, too.
 func decidePolarOrder(e *events.Event, b *values) {
 	notNegative(&e.Amount)
 	e.Trial = b.word(status) == events.Trialing && e.Amount.Present && !e.Amount.Bad && e.Amount.Value == 0
 	switch b.word(variant) {
 	case "subscription_meter_cycle":
 		e.Action = events.None
+	case "subscription_cycle":
+		made := b.momentOf(begin)
+		if b.word(status) == events.Canceled && !b.isTrue(detail) && !made.IsZero() && !made.Before(e.PeriodEnd) {
+			e.Action = events.None
+		}
 	case "subscription_update": // its period is that of the subscription, of which it pays the rest
 		e.Prorated = true
 	}

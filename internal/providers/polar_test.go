@@ -136,6 +136,7 @@ func polarEvent(t *testing.T, eventType string, fields ...string) events.Event {
 func TestPolarOrderIsAPaymentOnlyWhenItIsPaid(t *testing.T) {
 	t.Parallel()
 	const of = `"id":"ord_1","status":"paid","currency":"eur","product_id":"prod_1","subscription_id":"sub_1"`
+	const atTheEnd = `"created_at":"2026-04-01T10:00:02Z",`
 	subscription := func(status string) string {
 		return `"subscription":{"id":"sub_1","status":"` + status + `",` +
 			`"current_period_start":"2026-03-01T10:00:00Z","current_period_end":"2026-04-01T10:00:00Z"}`
@@ -168,6 +169,22 @@ func TestPolarOrderIsAPaymentOnlyWhenItIsPaid(t *testing.T) {
 		},
 		"what was used": {
 			`"total_amount":700,"billing_reason":"subscription_meter_cycle",` + subscription("active"), events.None, false, 700,
+		},
+		"what was used until the end": {
+			`"total_amount":700,"billing_reason":"subscription_cycle","items":[{"amount":700,"proration":false}],` + atTheEnd +
+				subscription("canceled"), events.None, false, 700,
+		},
+		"the rest of a change, at the end": {
+			`"total_amount":900,"billing_reason":"subscription_cycle","items":[{"amount":700,"proration":true},{"amount":200,"proration":false}],` +
+				atTheEnd + subscription("canceled"), events.Payment, false, 900,
+		},
+		"a renewal that was cancelled at once": {
+			`"total_amount":1800,"billing_reason":"subscription_cycle","items":[{"amount":1800}],` +
+				`"created_at":"2026-03-01T10:00:02Z",` + subscription("canceled"), events.Payment, false, 1800,
+		},
+		"a renewal with what was used": {
+			`"total_amount":2500,"billing_reason":"subscription_cycle","items":[{"amount":700},{"amount":1800}],` +
+				subscription("active"), events.Payment, false, 2500,
 		},
 	} {
 		e := polarEvent(t, "order.paid", of, c.fields)

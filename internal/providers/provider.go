@@ -97,7 +97,6 @@ const (
 	discount // if it is there, due is what is left after a discount
 	status   // of a subscription
 	ending   // true, a time or "cancel": it ends with its period
-	pause    // "free": it goes on while it is paused, and is not paid; decide looks at it
 	pauseEnd // until when it is paused; decide looks at it
 	periodStart
 	periodEnd
@@ -111,7 +110,8 @@ const (
 	reversalPaid    // what was paid, with taxes
 	reversalCredits // how many credits it takes back, and no money
 	variant         // what decide looks at
-	begin           // when the subscription began, or the invoice was made; decide looks at it
+	detail          // what decide looks at, too
+	begin           // when the subscription began, or the order or invoice was made; decide looks at it
 	numFacts
 )
 
