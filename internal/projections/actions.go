@@ -253,10 +253,17 @@ func (r Rules) reverse(s *State, f *step) (Outcome, Reason) {
 }
 
 // usableCredits reports whether the credits that a reversal takes back can be used, if it names any. One that also names
-// money could mean that the credits are its share, or that they come on top.
+// money could mean that the credits are its share, or that they come on top. But 0 beside an amount means only money.
 func usableCredits(r *events.Reversal) bool {
-	n := r.Credits
-	return !n.Present || !n.Bad && n.Value >= 1 && n.Value <= catalogue.MaxCredits && !r.Amount.Present && !r.Total.Present && !r.Paid.Present
+	switch n := r.Credits; {
+	case !n.Present:
+		return true
+	case n.Bad || n.Value < 0 || n.Value > catalogue.MaxCredits || r.Total.Present:
+		return false
+	case n.Value == 0:
+		return r.Amount.Present
+	}
+	return !r.Amount.Present && !r.Paid.Present
 }
 
 // reversalCounts reports whether that reversal of the payment counts now.

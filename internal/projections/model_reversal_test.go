@@ -26,7 +26,7 @@ func (m *naive) reverse(p *naivePayment) {
 	})
 	slices.SortStableFunc(told, inReversal)
 	byID := map[string]*naiveReversal{}
-	paid, total, whole := int64(0), int64(0), false
+	paid, total, apart, whole := int64(0), int64(0), int64(0), false
 	for _, s := range told {
 		id := cmp.Or(s.Reversal.ID, s.ID)
 		r := byID[id]
@@ -59,6 +59,9 @@ func (m *naive) reverse(p *naivePayment) {
 		case r.status != events.Succeeded:
 		case r.amount != nil:
 			sum += *r.amount
+			if r.credits != nil && *r.credits == 0 {
+				apart += *r.amount
+			}
 		case !named:
 			whole = true
 		}
@@ -79,6 +82,8 @@ func (m *naive) reverse(p *naivePayment) {
 	}
 	switch taken := max(sum, total); {
 	case taken == 0 && !whole:
+	case !whole && paid == 0 && taken == apart:
+		p.refunded = &taken
 	case whole || paid == 0:
 		p.share = big.NewRat(1, 1)
 		if taken = cmp.Or(paid, taken); taken > 0 {
@@ -86,7 +91,10 @@ func (m *naive) reverse(p *naivePayment) {
 		}
 	default:
 		taken = min(taken, paid)
-		p.refunded, p.share = &taken, big.NewRat(taken, paid)
+		p.refunded, p.share = &taken, big.NewRat(1, 1)
+		if taken < paid {
+			p.share = big.NewRat(taken-apart, paid-apart)
+		}
 	}
 }
 

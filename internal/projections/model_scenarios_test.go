@@ -144,9 +144,12 @@ func withRefunds(t *rapid.T, log []events.Event) []events.Event {
 				Amount: someNumber(t, "amount", 1500), Total: someNumber(t, "total", 1500), Paid: someNumber(t, "paid",
 					3000),
 			}
-			if rapid.IntRange(0, 3).Draw(t, "of credits") == 3 {
+			switch rapid.IntRange(0, 5).Draw(t, "of credits") {
+			case 4:
 				r.Reversal.Amount, r.Reversal.Total, r.Reversal.Paid = events.Number{}, events.Number{}, events.Number{}
 				r.Reversal.Credits = someNumber(t, "credits", 60)
+			case 5: // only the tax
+				r.Reversal.Total, r.Reversal.Credits = events.Number{}, events.Number{Present: true}
 			}
 			log = append(log, r)
 		}
@@ -248,6 +251,7 @@ func eventLine(e events.Event) string {
 		number("amount", e.Reversal.Amount)
 		number("total", e.Reversal.Total)
 		number("paid", e.Reversal.Paid)
+		number("credits", e.Reversal.Credits)
 	}
 	return line + "\n"
 }

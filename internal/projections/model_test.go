@@ -51,7 +51,8 @@ func newNaive(mode projections.Mode, sold *catalogue.Catalogue, log []events.Eve
 // isReversal reports whether what the event takes back can be used.
 func isReversal(r events.Reversal) bool {
 	money := r.Amount.Present || r.Total.Present || r.Paid.Present
-	return !r.Credits.Present || r.Credits.Value > 0 && !money
+	onlyMoney := r.Credits.Value == 0 && r.Amount.Present && !r.Total.Present
+	return !r.Credits.Present || onlyMoney || r.Credits.Value > 0 && !money
 }
 
 // statuses in the order of a subscription's life: of two at the same moment the later one counts.

@@ -22,7 +22,7 @@ type Reversal struct {
 	Amount            *int64    `db:"amount"`  // what it takes back; nil, without a Total: everything
 	Total             *int64    `db:"total"`   // what all reversals of the payment have taken back so far; nil: the event does not say
 	Paid              *int64    `db:"paid"`    // the whole of which Amount is a part; nil: the payment's amount
-	Credits           *int64    `db:"credits"` // how many credits it takes back, and no money; nil: its share of the money decides
+	Credits           *int64    `db:"credits"` // how many it takes back, and no money; 0: only Amount, such as a tax; nil: the money decides
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
 }
@@ -49,6 +49,7 @@ type taken struct {
 	reversals map[string]*reversed
 	totals    []Reversal // the events that name a total
 	sum       wide       // of the amounts of the reversals that count
+	apart     wide       // the part of sum that takes back nothing of what was sold, such as a tax
 	credits   wide       // that the reversals that count take back beside the money
 	wholes    int        // the reversals that count and name neither: each takes everything back
 	failed    int        // the reversals that have failed
@@ -123,6 +124,9 @@ func (t *taken) count(one *reversed, sign int) {
 	}
 	if one.amount != nil {
 		t.sum.plus(*one.amount.Amount, sign)
+		if one.credits != nil && *one.credits.Credits == 0 {
+			t.apart.plus(*one.amount.Amount, sign)
+		}
 	}
 	if one.credits != nil {
 		t.credits.plus(*one.credits.Credits, sign)
@@ -181,7 +185,7 @@ func (t *taken) all() bool {
 	case t.wholes > 0:
 		return true
 	case t.paid == nil:
-		return t.total() > 0
+		return t.total() > t.apart.saturated()
 	default:
 		return t.total() >= *t.paid
 	}
@@ -192,7 +196,8 @@ func (t *taken) of(credits int64) int64 {
 	return min(credits, saturated(t.share(credits), t.credits.saturated()))
 }
 
-// share returns the share of the credits that goes with the money, rounded down in favour of the customer.
+// share returns the share of the credits that goes with the money, rounded down in favour of the customer. Money that takes
+// back nothing of what was sold was not paid for it.
 func (t *taken) share(credits int64) int64 {
 	if t.all() {
 		return credits
@@ -200,8 +205,9 @@ func (t *taken) share(credits int64) int64 {
 	if t.paid == nil {
 		return 0
 	}
-	high, low := bits.Mul64(uint64(credits), uint64(t.total()))
-	share, _ := bits.Div64(high, low, uint64(*t.paid)) // total < paid, so it fits
+	apart := t.apart.saturated()
+	high, low := bits.Mul64(uint64(credits), uint64(t.total()-apart))
+	share, _ := bits.Div64(high, low, uint64(*t.paid-apart)) // total < paid, so it fits
 	return int64(share)
 }
 

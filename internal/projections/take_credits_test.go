@@ -41,6 +41,36 @@ func TestCreditsThatWereTakenAndARefundAddUp(t *testing.T) {
 	require.Zero(t, balanceOf(t, s, "u1"), "never below what was granted")
 }
 
+// A buyer who names a tax number later gets the tax back, and keeps what was bought.
+func TestARefundOfOnlyTheTaxLeavesTheCredits(t *testing.T) {
+	t.Parallel()
+	tax := own("r1", "reversal", `"payment":"t1","amount":200,"credits":0`)
+	half, rest := own("r2", "reversal", `"payment":"t1","amount":400`), own("r3", "reversal", `"payment":"t1","amount":400`)
+	for name, c := range map[string]struct {
+		log            [][2]string
+		left, refunded int64
+		whole          bool
+	}{
+		"alone":                      {[][2]string{tax}, 200, 200, false},
+		"and a half of the rest":     {[][2]string{tax, half}, 100, 600, false},
+		"and all of the rest":        {[][2]string{tax, half, rest}, 0, 1000, true},
+		"of nothing else, in parts":  {[][2]string{tax, own("r4", "reversal", `"payment":"t1","amount":100,"credits":0`)}, 200, 300, false},
+		"told twice":                 {[][2]string{own("r5", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0`), own("r6", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0`)}, 200, 200, false},
+		"that failed":                {[][2]string{own("r5", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0`), own("r6", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0,"status":"failed"`), half}, 120, 400, false},
+		"beside credits of the shop": {[][2]string{tax, own("r7", "reversal", `"payment":"t1","credits":30`)}, 170, 200, false},
+	} {
+		for _, order := range orders(len(c.log) + 1) {
+			var log [][2]string
+			for _, i := range order {
+				log = append(log, append([][2]string{paidPack}, c.log...)[i])
+			}
+			s := by(t, anyMode, log...)
+			p, _ := s.Payments.Get("t1")
+			require.Equal(t, []any{c.left, c.refunded, c.whole}, []any{balanceOf(t, s, "u1"), orZero(p.RefundedAmount), !p.ReversedAt.IsZero()}, "%s %v", name, order)
+		}
+	}
+}
+
 func TestAReversalOfCreditsThatFailedGivesThemBack(t *testing.T) {
 	t.Parallel()
 	s := by(t, anyMode, paidPack, own("r1", "reversal", `"payment":"t1","reversal":"x","credits":30`),
@@ -59,6 +89,7 @@ func TestAReversalOfCreditsThatCannotBeReadTakesNothing(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []string{
 		`"credits":0`, `"credits":-1`, `"credits":1.5`, `"credits":"many"`, `"credits":1000000000001`, `"credits":{}`,
+		`"credits":0,"amount_paid":100`, `"credits":0,"total_reversed":100`, `"credits":0,"amount":100,"total_reversed":100`,
 		`"credits":5,"amount":100`, `"credits":5,"total_reversed":100`, `"credits":5,"amount_paid":100`,
 	} {
 		s := by(t, anyMode, paidPack, own("r1", "reversal", `"payment":"t1",`+rest))

@@ -79,6 +79,7 @@ var paddleAdjustment = meaning{
 		transaction: "data.transaction_id", reversal: "data.id", reversalStatus: "data.status",
 		reversalAmount: "data.totals.total",
 		variant:        "data.action",
+		detail:         "data.totals.subtotal",
 	},
 }
 
@@ -125,6 +126,10 @@ func decidePaddleAdjustment(e *events.Event, b *values) {
 	action, reversed := strings.CutSuffix(b.word(variant), "_reverse")
 	switch {
 	case action == "refund" && !reversed:
+		withoutTax := b.amountOf(detail)
+		if total := e.Reversal.Amount; total.Value > 0 && withoutTax.Present && !withoutTax.Bad && withoutTax.Value == 0 {
+			e.Reversal.Credits = events.Number{Present: true} // only the tax, because the buyer named a tax number later
+		}
 	case action != "chargeback" && action != "chargeback_warning", reversed && e.Reversal.Status != events.Succeeded:
 		e.Action, e.Reversal = events.None, events.Reversal{}
 	default:

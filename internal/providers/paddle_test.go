@@ -207,6 +207,28 @@ func TestPaddleSubscriptionStatusIsThatOfItsBody(t *testing.T) {
 	}
 }
 
+// Paddle refunds the tax to a buyer who names a tax number after the purchase.
+func TestPaddleRefundOfOnlyTheTaxTakesNoCredits(t *testing.T) {
+	t.Parallel()
+	for totals, want := range map[string]events.Number{
+		`"subtotal":"0","tax":"300","total":"300"`:      {Present: true},
+		`"subtotal":"1500","tax":"300","total":"1800"`:  {},
+		`"subtotal":"0","tax":"0","total":"0"`:          {},
+		`"tax":"300","total":"300"`:                     {},
+		`"subtotal":"none","tax":"300","total":"300"`:   {},
+		`"subtotal":"0","tax":"300","total":"not much"`: {},
+	} {
+		for action, refunds := range map[string]bool{"refund": true, "chargeback": false} {
+			e := paddleEvent(t, "adjustment.updated", `"id":"adj_1","transaction_id":"txn_1","status":"approved"`,
+				`"action":"`+action+`","totals":{`+totals+`}`)
+			if !refunds {
+				want = events.Number{}
+			}
+			require.Equal(t, want, e.Reversal.Credits, "%s %s", action, totals)
+		}
+	}
+}
+
 func TestPaddleAdjustmentsAboutChargebacksOfATransactionAreOneReversal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
