@@ -233,8 +233,9 @@ const (
 	keptPayments      = 6
 )
 
-// ofSubscription returns the facts that a subscription keeps: the newest of each sort and the newest that says a status,
-// because they decide its status, its period, its product and what its next payments are for; the longest extension; and
+// ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, and
+// the newest besides payments that says a period, because they decide its status, its period, its product and what its next
+// payments are for; the longest extension; and
 // the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each
 // kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
@@ -244,10 +245,13 @@ func (f Facts) ofSubscription() Facts {
 	keep := make([]bool, len(f))
 	keep[0] = true
 	extension := f.extension()
-	changes, cancellations, payments, status := keptChanges, keptCancellations, keptPayments, false
+	changes, cancellations, payments, status, period := keptChanges, keptCancellations, keptPayments, false, false
 	for i, one := range slices.Backward(f) {
 		if !status && one.said() != "" { // newer facts may say none
 			keep[i], status = true, true
+		}
+		if !period && one.Says != Paid && one.hasPeriod() { // likewise
+			keep[i], period = true, true
 		}
 		left := &changes
 		switch {

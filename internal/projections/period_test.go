@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -121,6 +122,28 @@ func TestAPaymentThatIsAloneInItsPeriodAgainSaysWhatItGrants(t *testing.T) {
 		p, _ := s.Payments.Get("t2")
 		require.EqualValues(t, 100, orZero(p.Credits), order)
 		require.Equal(t, map[string]int64{"u1 subscription": 600}, leftOf(s), order)
+	}
+}
+
+// A provider can tell many failed charges of one period, without the period.
+func TestManyEventsWithoutAPeriodLeaveThePeriod(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	plan := events.Event{Action: events.Subscription, SubscriptionID: "s1", Recurring: true, Product: "small", Status: events.Active}
+	for _, month := range []int{1, 2} {
+		plan.PeriodEnd = startOf(month + 1)
+		w.put(startOf(month), plan)
+	}
+	plan.PeriodEnd, plan.Status = time.Time{}, events.PastDue
+	order := []int{0, 1}
+	for day := range 3 * keptChanges {
+		w.put(startOf(3).AddDate(0, 0, day), plan)
+		order = append(order, len(order))
+	}
+	for range 2 {
+		state, _ := w.fold(order).Subscriptions.Get("s1")
+		require.Equal(t, []any{events.PastDue, startOf(3), startOf(3)}, []any{state.Status, state.CurrentPeriodEnd, state.CountsUntil}, order)
+		slices.Reverse(order)
 	}
 }
 

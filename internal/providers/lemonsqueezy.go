@@ -113,15 +113,21 @@ func lemonSubscription(action events.Action) meaning {
 }
 
 // decideLemonSubscription: a subscription that is paused for free goes on, without payments. With the other mode, void,
-// the shop offers nothing while it is paused.
+// the shop offers nothing while it is paused. While a payment fails, renews_at is when it is tried again, and not the end of
+// the period.
 func decideLemonSubscription(e *events.Event, b *values) {
 	variantOrProduct(e, b)
-	if e.Status != events.Paused || b.word(detail) != "free" {
-		return
-	}
-	e.Status = events.Active
-	if until := b.momentOf(pauseEnd); until.After(e.PeriodEnd) {
-		e.PeriodEnd = until
+	switch e.Status {
+	case events.PastDue, events.Unpaid:
+		e.PeriodEnd = time.Time{}
+	case events.Paused:
+		if b.word(detail) != "free" {
+			return
+		}
+		e.Status = events.Active
+		if until := b.momentOf(pauseEnd); until.After(e.PeriodEnd) {
+			e.PeriodEnd = until
+		}
 	}
 }
 

@@ -153,6 +153,10 @@ func TestLemonSqueezySubscriptionHasTheStatusOfItsBody(t *testing.T) {
 			require.Equal(t, at(want.until), event.PeriodEnd, attributes)
 		}
 	}
+	for status, known := range map[string]bool{"active": true, "on_trial": true, "past_due": false, "unpaid": false} {
+		event := lemonEvent(t, "subscription_updated", `"5"`, `"status":"`+status+`","renews_at":"2026-04-01T10:00:00Z"`)
+		require.Equal(t, known, !event.PeriodEnd.IsZero(), "%s: until when it is paid, and not when it is charged again", status)
+	}
 	const cancelled = `"status":"cancelled","renews_at":"2026-04-01T10:00:00Z","ends_at":"2026-03-20T10:00:00Z"`
 	require.Equal(t, at("2026-03-20T10:00:00Z"), lemonEvent(t, "subscription_cancelled", `"5"`, cancelled).PeriodEnd)
 }
