@@ -79,10 +79,17 @@ var lemonInvoicePaid = meaning{
 	action: events.Payment, recurring: true, facts: lemonInvoice.with(lemonPaid), decide: decideLemonInvoice,
 }
 
-// decideLemonInvoice: the invoice of a change of plan pays for the rest of the period, and does not say when that ends.
+// decideLemonInvoice: the invoice of a change of plan pays for the rest of the period, and does not say when that ends. That
+// of a downgrade only gives credit, and sells nothing.
 func decideLemonInvoice(e *events.Event, b *values) {
 	oneName(e, b)
-	e.Prorated = b.word(variant) == "updated"
+	if b.word(variant) != "updated" {
+		return
+	}
+	e.Prorated = true
+	if left := b.amountOf(due); left.Present && !left.Bad && left.Value <= 0 {
+		e.Action = events.None
+	}
 }
 
 // oneName leaves an invoice the name that it has: an initial invoice is the payment of an order, any other is a payment

@@ -128,6 +128,22 @@ func TestLemonSqueezyOrderOrInvoiceIsPaid(t *testing.T) {
 	require.Equal(t, events.None, lemonEvent(t, "subscription_payment_failed", `"1"`, `"status":"pending"`).Action)
 }
 
+// Its subtotal is below 0 after a downgrade: what is left is used for later invoices.
+func TestLemonSqueezyInvoiceThatOnlyGivesCreditSellsNothing(t *testing.T) {
+	t.Parallel()
+	for attributes, want := range map[string]events.Action{
+		`"billing_reason":"updated","subtotal":-8498,"total":0`: events.None,
+		`"billing_reason":"updated","subtotal":0,"total":0`:     events.None,
+		`"billing_reason":"updated","subtotal":1500,"total":0`:  events.Payment, // by a discount
+		`"billing_reason":"updated","total":1500`:               events.Payment,
+		`"billing_reason":"renewal","subtotal":-100,"total":0`:  events.Payment, // by the credit of a downgrade
+		`"billing_reason":"initial","subtotal":0,"total":0`:     events.Payment, // a trial
+	} {
+		event := lemonEvent(t, "subscription_payment_success", `"9"`, `"status":"paid","subscription_id":5,`+attributes)
+		require.Equal(t, want, event.Action, attributes)
+	}
+}
+
 func TestLemonSqueezySubscriptionHasTheStatusOfItsBody(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[string]string{
