@@ -120,8 +120,8 @@ type Reversal struct {
 	Total  Number // all that reversals have taken back of the payment so far
 	Paid   Number // what was paid, including taxes
 
-	// How many credits it takes back, and no money; then Amount, Total and Paid are absent. 0 beside Amount: only money, and
-	// nothing of what was sold, such as a tax.
+	// How many credits it takes back, and no money; then Amount, Total and Paid are absent. 0 beside Amount: only money,
+	// and nothing of what was sold, such as a tax.
 	Credits Number
 }
 

@@ -234,10 +234,10 @@ const (
 )
 
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, and
-// the newest besides payments that says a period, because they decide its status, its period, its product and what its next
-// payments are for; the longest extension; and
-// the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each
-// kind. What is left out of a set of facts does not depend on their order of arrival.
+// the newest besides payments that says a period, because they decide its status, its period, its product and what its
+// next payments are for; the longest extension; and the first of all, of a payment, with a checkout, with a user, with a
+// GitHub user, with a cancellation, and with each kind. What is left out of a set of facts does not depend on their order
+// of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
 		return f

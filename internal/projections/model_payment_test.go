@@ -162,8 +162,8 @@ func (m *naive) samePayment(a, b said) bool {
 }
 
 // checkoutFor returns the event that says what a payment of the subscription is for: the newest that is at most
-// two seconds later than the payment, else the first; nil if there is none. One in which the provider names the product has priority. Under a
-// catalogue an event about the status says it, too.
+// two seconds later than the payment, else the first; nil if there is none. One in which the provider names the product
+// has priority. Under a catalogue an event about the status says it, too.
 func (m *naive) checkoutFor(of []said, at time.Time) *said {
 	sells := where(of, func(s said) bool {
 		return s.Action == events.Checkout && (m.sold == nil || s.offer != nil) ||

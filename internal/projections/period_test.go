@@ -129,7 +129,9 @@ func TestAPaymentThatIsAloneInItsPeriodAgainSaysWhatItGrants(t *testing.T) {
 func TestManyEventsWithoutAPeriodLeaveThePeriod(t *testing.T) {
 	t.Parallel()
 	w := soldInLives()
-	plan := events.Event{Action: events.Subscription, SubscriptionID: "s1", Recurring: true, Product: "small", Status: events.Active}
+	plan := events.Event{
+		Action: events.Subscription, SubscriptionID: "s1", Recurring: true, Product: "small", Status: events.Active,
+	}
 	for _, month := range []int{1, 2} {
 		plan.PeriodEnd = startOf(month + 1)
 		w.put(startOf(month), plan)
@@ -142,7 +144,8 @@ func TestManyEventsWithoutAPeriodLeaveThePeriod(t *testing.T) {
 	}
 	for range 2 {
 		state, _ := w.fold(order).Subscriptions.Get("s1")
-		require.Equal(t, []any{events.PastDue, startOf(3), startOf(3)}, []any{state.Status, state.CurrentPeriodEnd, state.CountsUntil}, order)
+		require.Equal(t, []any{events.PastDue, startOf(3), startOf(3)},
+			[]any{state.Status, state.CurrentPeriodEnd, state.CountsUntil}, order)
 		slices.Reverse(order)
 	}
 }

@@ -10,10 +10,11 @@ import (
 
 // findProduct decides which product the event is about, and how many of it were sold. Metadata, which the buyer can write,
 // counts only if the provider names no product, or if there is no catalogue. Of several items, one that the catalogue
-// sells comes first, what grants nothing last of them, then one for a whole period, then the most expensive one, then the
-// first.
+// sells comes first, what grants nothing last of them, then one for a whole period, then the most expensive one, then
+// the first.
 func (r Rules) findProduct(f *step) {
-	if item := r.bestItem(f.Items, f.OccurredAt); item != nil && !r.Catalogue.Sells(f.Product) && (f.Product == "" || r.offered(item) != "") {
+	item := r.bestItem(f.Items, f.OccurredAt)
+	if item != nil && !r.Catalogue.Sells(f.Product) && (f.Product == "" || r.offered(item) != "") {
 		f.Product = cmp.Or(r.offered(item), item.Product, item.Price)
 	}
 	metadata := f.ProductKey
@@ -85,8 +86,8 @@ func (r Rules) isBefore(a, b *events.Item, at time.Time) bool {
 	return a.Amount.Value > b.Amount.Value
 }
 
-// standing orders items by what the catalogue has: nothing, an offer that grants nothing at that time, such as a fee, or
-// any other.
+// standing orders items by what the catalogue has at that time: nothing, an offer that grants nothing, such as a fee,
+// or any other.
 func (r Rules) standing(item *events.Item, at time.Time) int {
 	id := r.offered(item)
 	switch offer := r.Catalogue.Offer(id, at); {

@@ -22,7 +22,7 @@ type Reversal struct {
 	Amount            *int64    `db:"amount"`  // what it takes back; nil, without a Total: everything
 	Total             *int64    `db:"total"`   // what all reversals of the payment have taken back so far; nil: the event does not say
 	Paid              *int64    `db:"paid"`    // the whole of which Amount is a part; nil: the payment's amount
-	Credits           *int64    `db:"credits"` // how many it takes back, and no money; 0: only Amount, such as a tax; nil: the money decides
+	Credits           *int64    `db:"credits"` // how many it takes back, and no money; 0: only Amount; nil: the money decides
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
 }
@@ -196,8 +196,8 @@ func (t *taken) of(credits int64) int64 {
 	return min(credits, saturated(t.share(credits), t.credits.saturated()))
 }
 
-// share returns the share of the credits that goes with the money, rounded down in favour of the customer. Money that takes
-// back nothing of what was sold was not paid for it.
+// share returns the share of the credits that goes with the money, rounded down in favour of the customer. Money that
+// takes back nothing of what was sold was not paid for it.
 func (t *taken) share(credits int64) int64 {
 	if t.all() {
 		return credits

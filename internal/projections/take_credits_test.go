@@ -44,8 +44,9 @@ func TestCreditsThatWereTakenAndARefundAddUp(t *testing.T) {
 // A buyer who names a tax number later gets the tax back, and keeps what was bought.
 func TestARefundOfOnlyTheTaxLeavesTheCredits(t *testing.T) {
 	t.Parallel()
-	tax := own("r1", "reversal", `"payment":"t1","amount":200,"credits":0`)
-	half, rest := own("r2", "reversal", `"payment":"t1","amount":400`), own("r3", "reversal", `"payment":"t1","amount":400`)
+	of := func(id, rest string) [2]string { return own(id, "reversal", `"payment":"t1",`+rest) }
+	tax, half, rest := of("r1", `"amount":200,"credits":0`), of("r2", `"amount":400`), of("r3", `"amount":400`)
+	const named = `"reversal":"x","amount":200,"credits":0`
 	for name, c := range map[string]struct {
 		log            [][2]string
 		left, refunded int64
@@ -54,19 +55,21 @@ func TestARefundOfOnlyTheTaxLeavesTheCredits(t *testing.T) {
 		"alone":                      {[][2]string{tax}, 200, 200, false},
 		"and a half of the rest":     {[][2]string{tax, half}, 100, 600, false},
 		"and all of the rest":        {[][2]string{tax, half, rest}, 0, 1000, true},
-		"of nothing else, in parts":  {[][2]string{tax, own("r4", "reversal", `"payment":"t1","amount":100,"credits":0`)}, 200, 300, false},
-		"told twice":                 {[][2]string{own("r5", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0`), own("r6", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0`)}, 200, 200, false},
-		"that failed":                {[][2]string{own("r5", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0`), own("r6", "reversal", `"reversal":"x","payment":"t1","amount":200,"credits":0,"status":"failed"`), half}, 120, 400, false},
-		"beside credits of the shop": {[][2]string{tax, own("r7", "reversal", `"payment":"t1","credits":30`)}, 170, 200, false},
+		"in parts":                   {[][2]string{tax, of("r4", `"amount":100,"credits":0`)}, 200, 300, false},
+		"told twice":                 {[][2]string{of("r5", named), of("r6", named)}, 200, 200, false},
+		"that failed":                {[][2]string{of("r5", named), of("r6", named+`,"status":"failed"`), half}, 120, 400, false},
+		"beside credits of the shop": {[][2]string{tax, of("r7", `"credits":30`)}, 170, 200, false},
 	} {
-		for _, order := range orders(len(c.log) + 1) {
+		all := append([][2]string{paidPack}, c.log...)
+		for _, order := range orders(len(all)) {
 			var log [][2]string
 			for _, i := range order {
-				log = append(log, append([][2]string{paidPack}, c.log...)[i])
+				log = append(log, all[i])
 			}
 			s := by(t, anyMode, log...)
 			p, _ := s.Payments.Get("t1")
-			require.Equal(t, []any{c.left, c.refunded, c.whole}, []any{balanceOf(t, s, "u1"), orZero(p.RefundedAmount), !p.ReversedAt.IsZero()}, "%s %v", name, order)
+			got := []any{balanceOf(t, s, "u1"), orZero(p.RefundedAmount), !p.ReversedAt.IsZero()}
+			require.Equal(t, []any{c.left, c.refunded, c.whole}, got, "%s %v", name, order)
 		}
 	}
 }

@@ -79,8 +79,8 @@ var lemonInvoicePaid = meaning{
 	action: events.Payment, recurring: true, facts: lemonInvoice.with(lemonPaid), decide: decideLemonInvoice,
 }
 
-// decideLemonInvoice: the invoice of a change of plan pays for the rest of the period, and does not say when that ends. That
-// of a downgrade only gives credit, and sells nothing.
+// decideLemonInvoice: the invoice of a change of plan pays for the rest of the period, and does not say when that ends.
+// That of a downgrade only gives credit, and sells nothing.
 func decideLemonInvoice(e *events.Event, b *values) {
 	oneName(e, b)
 	if b.word(variant) != "updated" {
@@ -120,8 +120,8 @@ func lemonSubscription(action events.Action) meaning {
 }
 
 // decideLemonSubscription: a subscription that is paused for free goes on, without payments. With the other mode, void,
-// the shop offers nothing while it is paused. While a payment fails, renews_at is when it is tried again, and not the end of
-// the period.
+// the shop offers nothing while it is paused. While a payment fails, renews_at is when it is tried again, and not the end
+// of the period.
 func decideLemonSubscription(e *events.Event, b *values) {
 	variantOrProduct(e, b)
 	switch e.Status {

@@ -234,7 +234,8 @@ comment on column reversal.total is
 comment on column reversal.paid is
   'what amount and total are parts of, taxes included; null: the payment''s amount';
 comment on column reversal.credits is
-  'how many credits it takes back, and no money; 0 beside an amount: only money, such as a tax; null: its share of the money decides';
+  'how many credits it takes back, and no money; 0 beside an amount: only money, such as a tax; null: its share '
+  'of the money decides';
 comment on column reversal.occurred_at is
   'the provider''s time of the event';
 comment on column reversal.stream_seq is

@@ -73,7 +73,8 @@ func reversalWord(r projections.Reversal) string {
 func amountWords(r projections.Reversal, currency string) string {
 	switch {
 	case r.Credits != nil && r.Amount != nil:
-		return fmt.Sprintf(" takes back %s%s, such as a tax, and nothing of what was sold.", page.Money(*r.Amount, currency), ofPaid(r.Paid, currency))
+		return fmt.Sprintf(" takes back %s%s, such as a tax, and nothing of what was sold.",
+			page.Money(*r.Amount, currency), ofPaid(r.Paid, currency))
 	case r.Credits != nil:
 		return fmt.Sprintf(" takes back %s, and no money.", page.Count(*r.Credits, "credit"))
 	case r.Amount == nil && r.Total == nil:
