@@ -79,7 +79,7 @@ func TestADripWritesOneLineAMonth(t *testing.T) {
 	}
 	require.Equal(t, "2026-01-31 2026-02-28 2026-03-31 2026-04-30 2026-05-31 2026-06-30 2026-07-31 2026-08-31 2026-09-30 2026-10-31 2026-11-30 2026-12-31",
 		strings.Join(days, " "), "clamped to the month's end")
-	require.Equal(t, time.Date(2026, 4, 28, 8, 30, 0, 0, time.UTC), lines[1].ExpiresAt, "two months after it is available")
+	require.Equal(t, time.Date(2026, 4, 30, 8, 30, 0, 0, time.UTC), lines[1].ExpiresAt, "when the month after the next begins")
 	payment, _ := s.Payments.Get("t_e1")
 	require.EqualValues(t, 1200, *payment.Credits)
 

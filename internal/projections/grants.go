@@ -8,9 +8,10 @@ import (
 
 // due is one grant that a payment must have in the ledger.
 type due struct {
-	credits              int64
-	availableAt, expires time.Time // expires is zero if it never does
-	fixed                bool      // an event says when it expires
+	credits           int64
+	availableAt, ends time.Time // ends is when the payment's next month begins
+	expires           time.Time // zero: never
+	fixed             bool      // an event says when it expires
 }
 
 // expiresAt reports whether a grant of the ledger expires when this one does. A validity of months moves with the payment.
@@ -27,7 +28,8 @@ type claimed struct {
 	sale
 }
 
-// dues returns the grants of a payment that is the only one of its period: one a month.
+// dues returns the grants of a payment that is the only one of its period: one a month. All months are counted from the
+// payment, so they meet: of one on 31 January the month of 28 February ends on 31 March.
 func (c *claimed) dues() []due {
 	if c.UserID == "" || orZero(c.sale.credits) == 0 {
 		return nil
@@ -35,12 +37,12 @@ func (c *claimed) dues() []due {
 	credits, months := *c.sale.credits, min(max(c.months, 1), *c.sale.credits)
 	all := make([]due, months)
 	for month := range months {
-		one := due{credits: credits / months, availableAt: addMonths(c.OccurredAt, month)}
+		one := due{credits: credits / months, availableAt: addMonths(c.OccurredAt, month), ends: addMonths(c.OccurredAt, month+1)}
 		if month < credits%months {
 			one.credits++
 		}
 		if c.valid > 0 {
-			one.expires = addMonths(one.availableAt, c.valid)
+			one.expires = addMonths(c.OccurredAt, month+c.valid)
 		}
 		if !c.expires.IsZero() {
 			one.expires, one.fixed = c.expires, true
@@ -103,7 +105,7 @@ func until(grants []due, at time.Time) []due {
 
 // ofMonth returns the grants of the month before that time.
 func ofMonth(grants []due, at time.Time) []due {
-	return slices.DeleteFunc(slices.Clone(grants), func(one due) bool { return !addMonths(one.availableAt, 1).After(at) })
+	return slices.DeleteFunc(slices.Clone(grants), func(one due) bool { return !one.ends.After(at) })
 }
 
 func totalOf(grants []due) (sum int64) {

@@ -213,3 +213,25 @@ func TestAPaymentIsForTheChangeThatIsToldWithIt(t *testing.T) {
 		require.Equal(t, want == "big", !dayOf(10).Before(since), "the payment is loaded: %s", late)
 	}
 }
+
+// The months of a payment on the 31st meet, also where a month is shorter: the customer has credits all the time, and a
+// change of plan on the last days of a month finds the month in which it comes.
+func TestTheMonthsOfADripMeetAtTheEndsOfMonths(t *testing.T) {
+	t.Parallel()
+	for _, day := range []int{28, 29, 30, 31} {
+		w := soldInLives()
+		w.pay(part{day: day, product: "rain"})
+		months := w.fold([]int{0}).Ledger.grants("t1")
+		require.Len(t, months, 12)
+		for i := range months[1:] {
+			require.Equal(t, months[i+1].AvailableAt, months[i].ExpiresAt, "paid on %d January, month %d", day, i+1)
+		}
+	}
+	changed := soldInLives()
+	year := startOf(1).AddDate(1, 0, 0)
+	changed.pay(part{day: 31, product: "drip", until: year}, part{day: 31 + 28 + 30, product: "rain", until: year})
+	for _, order := range orders(2) {
+		months := changed.fold(order).Ledger.grants("t2")
+		require.EqualValues(t, 50-30, months[0].left, "paid on 30 March, in the month that began on 28 February, %v", order)
+	}
+}
