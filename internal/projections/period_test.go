@@ -235,3 +235,19 @@ func TestTheMonthsOfADripMeetAtTheEndsOfMonths(t *testing.T) {
 		require.EqualValues(t, 50-30, months[0].left, "paid on 30 March, in the month that began on 28 February, %v", order)
 	}
 }
+
+// The first month of a drip can grant nothing, because an earlier payment of the period has granted as much. Further events
+// of the payment, and of the other payments of the period, write nothing more.
+func TestADripWhoseFirstMonthAddsNothingIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	half := startOf(7)
+	w.pay(part{day: 5, product: "drip", until: half}, part{day: 15, product: "drip", until: half})
+	once := len(w.fold([]int{0, 1}).Ledger.Lines())
+	w.pay(part{day: 15, product: "drip", until: half, payment: 2}, part{day: 5, product: "drip", until: half, payment: 1},
+		part{day: 16, product: "drip", until: half, payment: 2})
+	s := w.fold([]int{0, 1, 2, 3, 4})
+	require.Len(t, s.Ledger.Lines(), once)
+	require.Equal(t, "e1", s.Ledger.grants("t2")[0].EventID)
+	require.Equal(t, ending(w.fold([]int{4, 3, 2, 1, 0})), ending(s))
+}

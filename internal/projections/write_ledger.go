@@ -61,6 +61,12 @@ func (s *State) correct(p *Payment, grants []due, now ledgerEvent) {
 // fits reports whether the payment has these grants, except that the credits of a single one can differ.
 func fits(p *Payment, have []grant, grants []due) bool {
 	at := 0
+	if len(grants) > 1 && grants[0].credits == 0 { // earlier payments of the period have granted this month
+		if sameMonth(have[0].AvailableAt, grants[0].availableAt) {
+			return false
+		}
+		at = 1
+	}
 	for i := 0; i < len(have); at++ {
 		sum, first := int64(0), have[i]
 		for ; i < len(have) && sameMonth(have[i].AvailableAt, first.AvailableAt); i++ {
