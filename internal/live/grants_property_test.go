@@ -37,8 +37,8 @@ func (g grant) String() string {
 		g.available.UTC().Format(time.RFC3339Nano), expires, g.event)
 }
 
-// grantsOf computes the grants of a ledger line by line.
-func grantsOf(lines []projections.LedgerLine) (all []grant) {
+// grantsOf computes the grants of a ledger line by line, with the times of its payments.
+func grantsOf(lines []projections.LedgerLine, paid map[string]time.Time) (all []grant) {
 	payments := map[string][]projections.LedgerLine{}
 	for _, line := range lines {
 		payments[line.ProviderPaymentID] = append(payments[line.ProviderPaymentID], line)
@@ -73,12 +73,20 @@ func grantsOf(lines []projections.LedgerLine) (all []grant) {
 		slices.SortStableFunc(own, func(a, b grant) int { return a.available.Compare(b.available) })
 		var merged []grant
 		for _, one := range own {
-			if n := len(merged); n > 0 && one.available.Before(merged[n-1].available.AddDate(0, 0, 28)) {
+			n := len(merged)
+			if n > 0 && one.available.Before(merged[n-1].available.AddDate(0, 0, 28)) {
 				merged[n-1].granted += one.granted
 				merged[n-1].reversed += one.reversed
 				continue
 			}
-			one.part = int64(len(merged) + 1)
+			switch {
+			case n > 0:
+				one.part = merged[n-1].part + 1
+			case one.available.Before(paid[one.payment].AddDate(0, 0, 28)):
+				one.part = 1
+			default:
+				one.part = 2 // nothing was granted in the first month
+			}
 			merged = append(merged, one)
 		}
 		all = append(all, merged...)
@@ -116,7 +124,11 @@ func TestTheGrantsAreThoseOfTheLedger(t *testing.T) {
 		log, whole := fixture.OneFold(t, rules, bodies)
 		_, err := live.Apply(ctx, s, rules, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: uint64(len(log))})
 		require.NoError(t, err)
-		require.Equal(r, printedGrants(grantsOf(whole.Ledger.Inserted())), printedGrants(read()))
+		paid := map[string]time.Time{}
+		for _, p := range whole.Payments.Rows() {
+			paid[p.ProviderPaymentID] = p.OccurredAt
+		}
+		require.Equal(r, printedGrants(grantsOf(whole.Ledger.Inserted(), paid)), printedGrants(read()))
 		require.Zero(r, fixture.Number(ctx, t, s, `select count(*) from (
 			select user_id, sum(delta) as credits from credit_ledger group by user_id having sum(delta) <> 0) l
 			full join (select user_id, sum(granted - reversed) as credits from credit_grant group by user_id

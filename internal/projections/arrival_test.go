@@ -269,6 +269,9 @@ func ending(s *State) string {
 	for id, name := range names {
 		part, granted, reversed := 0, int64(0), int64(0)
 		of := s.Ledger.grants(id)
+		if p, _ := s.Payments.Get(id); len(of) > 0 && !sameMonth(of[0].AvailableAt, p.OccurredAt) {
+			part = 1 // nothing was granted in the first month
+		}
 		for i, g := range of {
 			granted, reversed = granted+g.left+g.reversed, reversed+g.reversed
 			if i+1 < len(of) && sameMonth(g.AvailableAt, of[i+1].AvailableAt) {

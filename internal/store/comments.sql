@@ -124,11 +124,9 @@ comment on column credit_ledger.stream_seq is
 comment on view credit_grant is
   'credit_grant: what each grant of credits is now';
 comment on column credit_grant.provider_payment_id is
-  'key: the payment, and the number of the month among its grants, from 1. Another order of arrival gives the '
-  'same numbers';
+  'key: the payment, and the number of its month, from 1. Another order of arrival gives the same numbers';
 comment on column credit_grant.part is
-  'key: the payment, and the number of the month among its grants, from 1. Another order of arrival gives the '
-  'same numbers';
+  'key: the payment, and the number of its month, from 1. Another order of arrival gives the same numbers';
 comment on column credit_grant.user_id is
   'the user';
 comment on column credit_grant.kind is

@@ -106,7 +106,8 @@ order by user_id, coalesce(product_key, ''), active desc, until desc nulls first
 
 -- What each grant of credits is after its corrections. A payment has a grant a month, which are its parts. Several
 -- lines of one month are one grant; lines that corrections have taken back wholly are none. The months of a payment begin at
--- least 28 days apart.
+-- least 28 days apart. The first one can have no grant, because earlier payments of the period have granted as much: then
+-- the parts begin with 2. So a spend keeps its month when one of those payments is taken back.
 create view credit_grant as
 with grant_line as (
   select provider_payment_id, user_id, kind, coalesce(reverses_line, line) as line, available_at, expires_at,
@@ -116,12 +117,14 @@ with grant_line as (
   from credit_ledger
   group by provider_payment_id, user_id, kind, coalesce(reverses_line, line), available_at, expires_at
 ), month as (
-  select *, available_at - lag(available_at) over of_payment < interval '28 days' as same_month
-  from grant_line
+  select l.*, p.occurred_at as paid_at, available_at - lag(available_at) over of_payment < interval '28 days' as same_month
+  from grant_line l
+  left join payment_facts p using (provider_payment_id)
   where granted <> 0
-  window of_payment as (partition by provider_payment_id, user_id order by available_at, line)
+  window of_payment as (partition by l.provider_payment_id, l.user_id order by available_at, line)
 ), numbered as (
-  select *, count(*) filter (where same_month is not true) over of_payment as part
+  select *, count(*) filter (where same_month is not true) over of_payment
+    + case when first_value(available_at) over of_payment - paid_at >= interval '28 days' then 1 else 0 end as part
   from month
   window of_payment as (partition by provider_payment_id, user_id order by available_at, line)
 )

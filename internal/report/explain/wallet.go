@@ -36,7 +36,7 @@ type WalletSums struct {
 // another catalogue made none, the pointers are nil, and what was spent of it is owed.
 type Grant struct {
 	PaymentID   string     `db:"provider_payment_id"`
-	Part        int64      `db:"part"` // the number of the month among the grants of the payment
+	Part        int64      `db:"part"` // the number of the payment's month
 	Kind        *string    `db:"kind"`
 	EventID     *string    `db:"event_id"`
 	AvailableAt *time.Time `db:"available_at"`
