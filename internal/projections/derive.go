@@ -102,7 +102,7 @@ func (d *derivation) derivePayment(id string) {
 	if now.Kind == KindPro || before.Kind == KindPro {
 		d.users = addName(addName(d.users, now.UserID), before.UserID)
 	}
-	d.grants = append(d.grants, claimed{d.Payments.find(id), sold})
+	d.grants = append(d.grants, claimed{Payment: d.Payments.find(id), sale: sold})
 	for _, at := range []Period{before.Period(), now.Period()} {
 		for _, other := range d.periodsOf[at] {
 			d.addGrants(other)
@@ -117,7 +117,7 @@ func (d *derivation) addGrants(id string) {
 		return
 	}
 	_, sold := d.Rules.derivePayment(*p, d.termsFor(p), nil)
-	d.grants = append(d.grants, claimed{p, sold})
+	d.grants = append(d.grants, claimed{Payment: p, sale: sold})
 }
 
 // writeGrants brings the ledger up to date.
@@ -144,6 +144,11 @@ func (d *derivation) samePeriod(i int) (all []claimed) {
 }
 
 func (d *derivation) writePeriod(all []claimed) {
+	for i := range all {
+		if p := all[i].Payment; len(all) > 1 {
+			all[i].back = takenBy(d.reversalsFor(p), p)
+		}
+	}
 	for i, grants := range grantsOf(all) {
 		p, now := *all[i].Payment, d.step.ledgerEvent()
 		by := ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}

@@ -26,6 +26,7 @@ func (d *due) expiresAt(have time.Time) bool {
 type claimed struct {
 	*Payment
 	sale
+	back taken // what its reversals have taken back; only of payments that share a period
 }
 
 // dues returns the grants of a payment that is the only one of its period: one a month. All months are counted from the
@@ -55,9 +56,24 @@ func (c *claimed) dues() []due {
 	return all
 }
 
+// kept returns the grants without those that went back with the money, the latest available first. Credits that the shop
+// has taken back without money count: another payment must not grant them again.
+func (c *claimed) kept(grants []due) []due {
+	back := c.back.share(totalOf(grants))
+	if back == 0 { // nearly always
+		return grants
+	}
+	grants = slices.Clone(grants)
+	for i := range slices.Backward(grants) {
+		part := min(back, grants[i].credits)
+		grants[i].credits, back = grants[i].credits-part, back-part
+	}
+	return grants
+}
+
 // grantsOf returns the grants of the payments of one period of a subscription, which one user has claimed as one kind. The
-// period grants as much as its largest payment would alone, not the sum: each payment grants what it adds to the earlier
-// ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which the payment
+// period grants as much as its largest payment would alone, not the sum: each payment grants what it adds to what is kept
+// of the earlier ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which the payment
 // came, and in that month the larger of the two counts.
 func grantsOf(payments []claimed) [][]due {
 	slices.SortFunc(payments, func(a, b claimed) int { return InPeriod(a.Payment, b.Payment) })
@@ -68,7 +84,7 @@ func grantsOf(payments []claimed) [][]due {
 			given := int64(0)
 			for j := range all[:i] {
 				all[j] = until(all[j], p.OccurredAt)
-				counts := all[j]
+				counts := payments[j].kept(all[j])
 				if len(own) > 1 {
 					counts = ofMonth(counts, p.OccurredAt)
 				}

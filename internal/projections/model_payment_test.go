@@ -279,13 +279,14 @@ func (p *naivePayment) deriveAmount() {
 	}
 }
 
-// grantPeriods lets each period of a subscription grant what its largest payment alone would.
+// grantPeriods lets each period of a subscription grant what its largest payment alone would, without what went back with
+// the money.
 func grantPeriods(all []*naivePayment) {
 	type period struct {
 		subscription, user string
 		end                int64
 	}
-	largest := map[period]int64{}
+	kept := map[period]int64{}
 	for _, p := range slices.SortedStableFunc(slices.Values(all), func(a, b *naivePayment) int {
 		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.paid[0].ID, b.paid[0].ID))
 	}) {
@@ -298,16 +299,19 @@ func grantPeriods(all []*naivePayment) {
 			continue
 		}
 		key := period{p.subscription, p.user, p.end.UnixMicro()}
-		p.net = max(0, p.credits-largest[key])
-		largest[key] = max(largest[key], p.credits)
+		p.net = max(0, p.credits-kept[key])
+		kept[key] += p.kept()
 	}
 }
 
 // left returns the credits that are not taken back.
-func (p *naivePayment) left() int64 {
+func (p *naivePayment) left() int64 { return max(0, p.kept()-p.taken) }
+
+// kept returns the credits that did not go back with the money.
+func (p *naivePayment) kept() int64 {
 	if p.share == nil {
-		return max(0, p.net-p.taken)
+		return p.net
 	}
 	taken := new(big.Rat).Mul(p.share, new(big.Rat).SetInt64(p.net))
-	return max(0, p.net-new(big.Int).Quo(taken.Num(), taken.Denom()).Int64()-p.taken)
+	return p.net - new(big.Int).Quo(taken.Num(), taken.Denom()).Int64()
 }

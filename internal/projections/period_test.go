@@ -251,3 +251,58 @@ func TestADripWhoseFirstMonthAddsNothingIsWrittenOnce(t *testing.T) {
 	require.Equal(t, "e1", s.Ledger.grants("t2")[0].EventID)
 	require.Equal(t, ending(w.fold([]int{4, 3, 2, 1, 0})), ending(s))
 }
+
+// What went back of a payment does not count for the others of its period: the customer has what is paid for. A refund of
+// nearly all leaves as much as a refund of all.
+func TestAPeriodGrantsWhatItsPaymentsKeep(t *testing.T) {
+	t.Parallel()
+	month, half := startOf(2), startOf(7)
+	refund := func(payment int, e events.Reversal) events.Event {
+		e.ID, e.Cause, e.Status = "r", events.Refund, events.Succeeded
+		return of(payment, "t", events.Event{Action: events.Reverse, Reversal: e})
+	}
+	for name, c := range map[string]struct {
+		parts  []part
+		refund events.Event
+		want   string
+	}{
+		"an upgrade": {
+			[]part{{day: 5, product: "small", until: month}, {day: 15, product: "big", until: month}},
+			refund(1, events.Reversal{Amount: number(900)}), "2026-01: 10, 2026-01 until 2026-03: 490",
+		},
+		"a downgrade": {
+			[]part{{day: 5, product: "big", until: month}, {day: 15, product: "small", until: month}},
+			refund(1, events.Reversal{Amount: number(900)}), "2026-01: 50, 2026-01 until 2026-03: 50",
+		},
+		"a downgrade, less went back": {
+			[]part{{day: 5, product: "big", until: month}, {day: 15, product: "small", until: month}},
+			refund(1, events.Reversal{Amount: number(500)}), "2026-01 until 2026-03: 250",
+		},
+		"a downgrade, all went back": {
+			[]part{{day: 5, product: "big", until: month}, {day: 15, product: "small", until: month}},
+			refund(1, events.Reversal{Amount: number(1000)}), "2026-01: 100",
+		},
+		"credits that the shop has taken": {
+			[]part{{day: 5, product: "small", until: month}, {day: 15, product: "big", until: month}},
+			refund(1, events.Reversal{Credits: number(90)}), "2026-01: 10, 2026-01 until 2026-03: 400",
+		},
+		"the months of a drip": {
+			[]part{{day: 5, product: "rain", until: half}, {day: 15, product: "drip", until: half}},
+			refund(1, events.Reversal{Amount: number(900)}),
+			"2026-01: 25, 2026-01 until 2026-02: 5, 2026-02: 30, 2026-03: 30, 2026-04: 30, 2026-05: 30, 2026-06: 30",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := soldInLives()
+			w.pay(c.parts...)
+			for i := range w.shapes {
+				w.shapes[i].Amount = number(1000)
+			}
+			w.put(dayOf(20), c.refund)
+			for _, order := range orders(3) {
+				require.Equal(t, c.want, monthsOf(w.fold(order)), order)
+			}
+		})
+	}
+}

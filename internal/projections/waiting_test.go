@@ -182,7 +182,7 @@ products:
 func TestCreditsAreSharedInWholeNumbers(t *testing.T) {
 	t.Parallel()
 	seven := int64(7)
-	c := claimed{&Payment{UserID: "u1"}, sale{credits: &seven, months: 3}}
+	c := claimed{Payment: &Payment{UserID: "u1"}, sale: sale{credits: &seven, months: 3}}
 	require.Equal(t, []int64{3, 2, 2}, []int64{c.dues()[0].credits, c.dues()[1].credits, c.dues()[2].credits})
 }
 
