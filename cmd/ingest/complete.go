@@ -16,6 +16,7 @@ type completeCommand struct {
 	Payment string `arg:"" help:"The provider's transaction, as projector explain shows it."`
 	Order   bool   `name:"order" help:"PAYMENT is the provider's order, because the payment has no transaction."`
 	Product string `name:"product" placeholder:"KEY" help:"What was bought, if no event of the payment says it: a key of the catalogue."`
+	Bought  string `name:"bought" placeholder:"DATE" help:"When it was bought: the product's offer of that time counts. Needed if the catalogue has several."`
 	GitHub  string `name:"github" placeholder:"USER" help:"The GitHub user whom a licence invites."`
 }
 
@@ -25,12 +26,31 @@ func (c *completeCommand) Check(faults *cli.Faults) {
 	if c.Order {
 		e.Payment, e.Order = "", c.Payment
 	}
-	if sold := c.Read(faults); c.Product != "" {
-		_, err := ownevents.KindOf(sold, c.Product, time.Now())
-		faults.Add(err)
-	}
+	c.checkProduct(&e, faults)
 	texts := map[string]string{"PAYMENT": c.Payment, "--product": c.Product, "--github": c.GitHub}
 	c.check("complete", e, false, texts, faults)
+}
+
+// checkProduct gives the event the time of the purchase. Without it the offer of today would count, also beside that of
+// an event of the provider that names the product: of two offers the payment grants the larger one.
+func (c *completeCommand) checkProduct(e *ownevents.Event, faults *cli.Faults) {
+	sold, at := c.Read(faults), time.Now()
+	switch {
+	case c.Bought != "":
+		bought, err := ownevents.ParseTime("--bought", c.Bought)
+		if faults.Add(err); bought.After(at) {
+			faults.Addf("--bought is %s, which is in the future", c.Bought)
+		}
+		if err == nil {
+			e.Time, at = bought, bought
+		}
+	case sold.Changes(c.Product):
+		faults.Addf("the catalogue has several offers of the product %s: --bought DATE says when it was bought", c.Product)
+	}
+	if c.Product != "" {
+		_, err := ownevents.KindOf(sold, c.Product, at)
+		faults.Add(err)
+	}
 }
 
 // Run sends what the payment lacks.

@@ -53,6 +53,11 @@ func (c *Catalogue) Sells(product string) bool {
 	return c != nil && len(c.products[product]) > 0
 }
 
+// Changes reports whether the catalogue has several offers of the product, each from another time on.
+func (c *Catalogue) Changes(product string) bool {
+	return c != nil && len(c.products[product]) > 1
+}
+
 // Offer returns the product's offer at that time; nil if there is none.
 func (c *Catalogue) Offer(product string, at time.Time) *Offer {
 	if c == nil {

@@ -65,6 +65,19 @@ func TestAPriceChangeDoesNotChangeEarlierPayments(t *testing.T) {
 	}, grants(s))
 }
 
+// An event of the shop that completes a purchase has the time of the purchase, whenever it is sent.
+func TestAPurchaseThatIsCompletedLaterGrantsTheOfferOfItsTime(t *testing.T) {
+	t.Parallel()
+	sold := catalogueOf("version: 1\nproducts:\n  pack: [{kind: one_time, credits: 100}, {from: 2026-03-01, kind: one_time, credits: 120}]")
+	for _, product := range []string{"", `"product":"pack",`} {
+		purchase := `{"id":"e1","eventType":"checkout.completed","created_at":"2026-01-15T10:00:00Z","object":{` + product +
+			`"order":{"id":"o1","transaction":"t1"}}}`
+		completes := own("e2", "payment", `"user":"u1","payment":"t1","product":"pack","time":"2026-01-15T10:00:00Z"`)
+		s := by(t, Rules{Mode: ModeAny, Catalogue: sold}, specified(purchase), completes)
+		require.EqualValues(t, 100, balanceOf(t, s, "u1"), product)
+	}
+}
+
 func TestADripWritesOneLineAMonth(t *testing.T) {
 	t.Parallel()
 	body := strings.Replace(bought("e1", "pro_yearly", ``), `{"id"`, `{"created_at":"2026-01-31T08:30:00Z","id"`, 1)

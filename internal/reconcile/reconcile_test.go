@@ -301,8 +301,8 @@ func TestAPaymentWhoseEventIsTooOldIsCompletedByHand(t *testing.T) {
 			order = " --order"
 		}
 		if s.Provider != "creem" {
-			require.Equal(t, fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user u_900 --reason 'WHY'", d.Payment,
-				order), d.Repair)
+			require.Equal(t, fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user u_900 "+
+				"--bought %s --reason 'WHY'", d.Payment, order, d.At.Format(time.RFC3339)), d.Repair)
 		}
 	})
 }

@@ -42,8 +42,8 @@ func (c *run) repair(d *Difference) string {
 		return fmt.Sprintf("ingest pull %s --since %s; if it stays: an event of your own, docs/by-hand.md#anything-else",
 			name, c.began.Add(pullMargin-keeps).Truncate(time.Second).Format(time.RFC3339))
 	case d.What == MissingPayment:
-		return fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user %s --reason 'WHY'",
-			arg(d.Payment), order, arg(cmp.Or(d.User, "USER")))
+		return fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user %s --bought %s --reason 'WHY'",
+			arg(d.Payment), order, arg(cmp.Or(d.User, "USER")), d.At.Format(time.RFC3339))
 	}
 	return "its event is too old for ingest pull: an event of your own, docs/by-hand.md#anything-else"
 }

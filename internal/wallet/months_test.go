@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/catalogue"
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
@@ -43,7 +45,8 @@ func (m *months) apply(t *testing.T, body string) {
 	t.Helper()
 	m.seq++
 	advance := store.Advance{LogID: "log-1", From: fixture.From(0, m.seq-1), To: m.seq}
-	_, err := live.Apply(m.ctx, m.s, m.rules, fixture.Messages(m.seq, body), advance)
+	message := events.Message{Provider: "provider", Seq: m.seq, Body: []byte(body), ReceivedAt: m.now}
+	_, err := live.Apply(m.ctx, m.s, m.rules, []events.Event{providers.Decode(message)}, advance)
 	require.NoError(t, err)
 }
 
@@ -52,8 +55,8 @@ func (m *months) pay(t *testing.T, payment, product string, daysAgo int) {
 	t.Helper()
 	day := func(n int) string { return m.now.AddDate(0, 0, n).Format(time.RFC3339) }
 	m.apply(t, fmt.Sprintf(`{"id":"paid_%s","eventType":"subscription.paid","created_at":%q,"object":{"id":"s1",
-		"object":"subscription","product":%q,"last_transaction_id":%[1]q,"current_period_start_date":%q,
-		"current_period_end_date":%q,"metadata":{"user_id":"u1"}}}`, payment, day(-daysAgo), product, day(-70), day(295)))
+		"object":"subscription","product":%q,"last_transaction_id":%[1]q,"current_period_start_date":%[4]q,
+		"current_period_end_date":%[5]q,"metadata":{"user_id":"u1"}}}`, payment, day(-daysAgo), product, day(-70), day(295)))
 }
 
 func (m *months) refund(t *testing.T, payment string) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -116,7 +117,7 @@ func completeCommand(p *projections.Payment, user string) string {
 		out += shellWord(user)
 	}
 	if p.ProductKey == "" {
-		out += " --product PRODUCT"
+		out += " --product PRODUCT --bought " + p.OccurredAt.Format(time.RFC3339)
 	}
 	return out + " --reason 'WHY'"
 }
