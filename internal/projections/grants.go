@@ -73,8 +73,8 @@ func (c *claimed) kept(grants []due) []due {
 
 // grantsOf returns the grants of the payments of one period of a subscription, which one user has claimed as one kind. The
 // period grants as much as its largest payment would alone, not the sum: each payment grants what it adds to what is kept
-// of the earlier ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which the payment
-// came, and in that month the larger of the two counts.
+// of the earlier ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which
+// the payment came, and in that month the larger of the two counts.
 func grantsOf(payments []claimed) [][]due {
 	slices.SortFunc(payments, func(a, b claimed) int { return InPeriod(a.Payment, b.Payment) })
 	all := make([][]due, len(payments))
