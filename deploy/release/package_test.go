@@ -158,7 +158,7 @@ func TestAManPageHasEveryCommandAndVariable(t *testing.T) {
 	command(t, "dpkg-deb", "-x", shared.file(t, ".deb"), dir)
 	for program, texts := range map[string][]string{
 		"ingest":    {"ingest send [--provider NAME] [--id ID] [--url URL] [--salvaged] FILE...", "ingest healthcheck [--live]", "PROVIDER_WEBHOOK_SECRET", "LOG_KEEP", "(default: ./data)", "the answer is no", "/etc/payfold/ingest.env"},
-		"projector": {"projector status [--json] [--watch]", "projector verify", "LEASE_TIME", "DATA_DIR", "the answer is no", "/etc/payfold/projector.env"},
+		"projector": {"projector status [--json]", "projector verify", "LEASE_TIME", "DATA_DIR", "the answer is no", "/etc/payfold/projector.env"},
 	} {
 		page, err := os.ReadFile(filepath.Join(dir, "usr/share/man/man1", program+".1"))
 		require.NoError(t, err)

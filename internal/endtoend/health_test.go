@@ -151,19 +151,3 @@ func TestAHealthcheckWithoutAProgramFails(t *testing.T) {
 		require.LessOrEqual(t, without.Exit(t), 1, "it needs no variables: %s", without.Output())
 	}
 }
-
-func TestAWatchedStatusFollowsTheWork(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	projector := w.startProjector(t)
-	w.deliver(t, pack("evt_1", "pay_1", "u_1", 4))
-	w.awaitProjected(t)
-	watch := testenv.Start(t, "projector", append(w.env(), "DATABASE_URL="+w.database), "status", "--watch")
-	watch.WaitFor(t, "newest position  1")
-	w.deliver(t, pack("evt_2", "pay_2", "u_1", 4))
-	watch.WaitFor(t, "newest position  2")
-	require.Contains(t, watch.Output(), " events/s")
-	require.NotContains(t, watch.Output(), "\x1b")
-	stop(t, watch)
-	stop(t, projector)
-}

@@ -31,8 +31,7 @@ type Status struct {
 	LogFault      string      `json:"log_fault,omitempty"`
 	Database      *Database   `json:"database"`
 	DatabaseFault string      `json:"database_fault,omitempty"`
-	Lag           *Lag        `json:"lag"`            // nil if log or database cannot be reached
-	Pace          *Pace       `json:"pace,omitempty"` // since an earlier status; nil if there is none to compare with
+	Lag           *Lag        `json:"lag"` // nil if log or database cannot be reached
 	Partitions    []Partition `json:"partitions"`
 }
 
@@ -44,13 +43,6 @@ type Lag struct {
 	Events  uint64     `json:"events"`
 	Oldest  *time.Time `json:"oldest_received_at"` // nil if there is no lag
 	Seconds float64    `json:"seconds"`            // since Oldest, by the database's clock
-}
-
-// Pace says how fast events were applied between two statuses.
-type Pace struct {
-	Seconds         float64  `json:"seconds"` // between the two, by the database's clock
-	EventsPerSecond float64  `json:"events_per_second"`
-	SecondsLeft     *float64 `json:"seconds_left"` // until there is no lag; nil if it does not shrink, or is unknown
 }
 
 // Read reads the state of the tables and of the log. The argument tables calls work with the

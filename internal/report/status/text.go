@@ -3,7 +3,6 @@ package status
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
@@ -52,23 +51,7 @@ func (s Status) tablesText(p *page.Page) {
 	for _, partition := range s.Partitions {
 		newest = max(newest, partition.Position)
 	}
-	rate, estimate := s.Pace.text(s.Lag)
-	p.Fields("lag", lag, "rate", rate, "estimate", estimate, "newest position", fmt.Sprint(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", page.Time(s.Database.At))
-}
-
-// text returns the rate, and when a lag will be over; both empty without a pace.
-func (p *Pace) text(lag *Lag) (rate, estimate string) {
-	if p == nil {
-		return "", ""
-	}
-	switch {
-	case lag == nil || lag.Events == 0:
-	case p.SecondsLeft == nil:
-		estimate = "none: the lag does not shrink"
-	default:
-		estimate = fmt.Sprintf("no lag in about %s, if it goes on like this", time.Duration(*p.SecondsLeft*float64(time.Second)).Round(time.Second))
-	}
-	return fmt.Sprintf("%.1f events/s", p.EventsPerSecond), estimate
+	p.Fields("lag", lag, "newest position", fmt.Sprint(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", page.Time(s.Database.At))
 }
 
 func (s Status) sharesText(p *page.Page) {
