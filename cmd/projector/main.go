@@ -34,7 +34,6 @@ type grammar struct {
 	Promote     promoteCommand     `cmd:"" help:"Make the tables of a candidate schema live."`
 	Settle      settleCommand      `cmd:"" help:"Fold again all events of customers whose events were applied out of order."`
 	Quarantine  quarantineCommand  `cmd:"" help:"List the events that the database refused, or try one again."`
-	Schemas     schemasCommand     `cmd:"" help:"List the schemas with derived tables."`
 	Drop        dropCommand        `cmd:"" help:"Drop a schema that is not live."`
 	Catalogue   catalogueCommand   `cmd:"" help:"Check a catalogue before it is used."`
 	Adopt       adoptCommand       `cmd:"" name:"adopt-log" help:"Continue the tables with a log that replaces a lost one."`

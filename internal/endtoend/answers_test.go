@@ -149,7 +149,7 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 
 	fresh := *w
 	fresh.dir = t.TempDir()
-	for _, command := range []string{"status", "explain evt_1", "schemas", "promote portal_next", "drop portal_next", "adopt-log", "verify", "invitations"} {
+	for _, command := range []string{"status", "explain evt_1", "promote portal_next", "drop portal_next", "adopt-log", "verify", "invitations"} {
 		program := testenv.Start(t, "projector", append(fresh.env(), "PROVIDER_WEBHOOK_SECRET="+secret), strings.Fields(command)...)
 		require.Equal(t, 1, program.Exit(t), "%s makes no private Postgres: %s", command, program.Output())
 		require.Contains(t, program.Output(), "there is no database in", command)

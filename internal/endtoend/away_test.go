@@ -96,7 +96,6 @@ func TestEveryCommandNamesAPooler(t *testing.T) {
 			[]string{"explain", "evt_1"},
 			[]string{"quarantine", "list"},
 			[]string{"invitations", "list"},
-			[]string{"schemas"},
 			[]string{"drop", "portal_old"},
 			[]string{"export", filepath.Join(t.TempDir(), "export")},
 			[]string{"console", "--console-addr", "127.0.0.1:0"})...)

@@ -244,9 +244,9 @@ func (s *shop) finish(t *testing.T, b build) {
 	}
 	status := b.start(t, "ingest", append(s.env(), "ADMIN_ADDR="+s.ingestAdmin), "status")
 	require.Zero(t, status.Exit(t), status.Output())
-	schemas := s.command(t, b, "schemas")
-	require.Zero(t, schemas.Exit(t), schemas.Output())
-	require.Regexp(t, fmt.Sprintf(`(?m)^portal .* rules %s, mode any$`, b.rules), schemas.Output())
+	tables := s.command(t, b, "status")
+	require.Zero(t, tables.Exit(t), tables.Output())
+	require.Regexp(t, fmt.Sprintf(`(?m)^ +portal .* rules %s, mode any$`, b.rules), tables.Output())
 	verified := s.command(t, b, "verify")
 	require.Zero(t, verified.Exit(t), verified.Output())
 	s.requireOneFold(t)

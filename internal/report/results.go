@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -12,22 +11,6 @@ import (
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
 )
-
-// Schemas writes a table, or one JSON object a line.
-func Schemas(w io.Writer, list []store.Schema, asJSON bool) error {
-	if asJSON {
-		return page.JSONLines(w, list)
-	}
-	var rows [][]string
-	for _, schema := range list {
-		asOf := "-"
-		if schema.UntilSeq != nil {
-			asOf = fmt.Sprint(*schema.UntilSeq)
-		}
-		rows = append(rows, []string{schema.Name, fmt.Sprint(schema.Position), asOf, schema.CreatedAt.Format(time.RFC3339), schema.FoldID})
-	}
-	return page.Table(w, "", "SCHEMA,UP TO SEQ,AS OF,CREATED,FOLD ID", rows)
-}
 
 // Built writes the result of a rebuild. The argument with lists the extra projections.
 func Built(w io.Writer, built store.Schema, with []string, asJSON bool) error {

@@ -118,7 +118,7 @@ func NoSchema(name string) error {
 	if name == LiveSchema {
 		return fmt.Errorf("%w: %s: %w", ErrNoSchema, name, ErrNotPrepared)
 	}
-	return fmt.Errorf("%w: %s; projector schemas lists what there is", ErrNoSchema, name)
+	return fmt.Errorf("%w: %s; projector status lists what there is", ErrNoSchema, name)
 }
 
 // Drop removes the store's schema with everything in it, unless another command works on it.

@@ -4,25 +4,8 @@ import (
 	"context"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/store"
 )
-
-type schemasCommand struct {
-	sourceFlags
-	JSON bool `name:"json" help:"One JSON object a line."`
-}
-
-// Run lists the schemas.
-func (c *schemasCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.withTables(ctx, store.Config{}, c.QuietLogger(streams.Err), func(ctx context.Context, database *store.Store) error {
-		schemas, err := database.Schemas(ctx)
-		if err != nil {
-			return err
-		}
-		return report.Schemas(streams.Out, schemas, c.JSON)
-	})
-}
 
 type dropCommand struct {
 	sourceFlags
