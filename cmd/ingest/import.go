@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/ownevents"
@@ -123,6 +124,7 @@ func (c *importCommand) sendAll(ctx context.Context, lines []ownevents.Line, pro
 const attempts = 5
 
 func (c *importCommand) sendLine(ctx context.Context, line *ownevents.Line) error {
+	pause := backoff.Backoff{Min: time.Second, Max: 4 * time.Second}
 	for attempt := 1; ; attempt++ {
 		got, err := c.send(ctx, &line.Event)
 		if err == nil {
@@ -132,10 +134,8 @@ func (c *importCommand) sendLine(ctx context.Context, line *ownevents.Line) erro
 		if got.status != http.StatusServiceUnavailable || attempt == attempts {
 			return fmt.Errorf("line %d: %w %s", line.Number, err, page.Clean(string(got.text)))
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(time.Duration(attempt) * time.Second):
+		if err := pause.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/ownevents"
@@ -161,15 +162,13 @@ const askInterval = 200 * time.Millisecond
 // awaitOutcome waits until the tables have the event, and returns its outcome. The error says why nobody knows it.
 func awaitOutcome(ctx context.Context, id string) (outcome string, err error) {
 	limit := time.Now().Add(appliedTimeout)
-	for {
+	for pause := backoff.Every(askInterval); ; {
 		outcome, err = outcomeOf(ctx, id)
 		if err == nil || !errors.Is(err, errNotKnown) || time.Now().After(limit) {
 			return outcome, err
 		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(askInterval):
+		if err := pause.Wait(ctx); err != nil {
+			return "", err
 		}
 	}
 }

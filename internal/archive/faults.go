@@ -3,7 +3,8 @@ package archive
 import (
 	"context"
 	"slices"
-	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // failed logs a fault once, until it changes or has passed.
@@ -57,8 +58,7 @@ func (a *Archiver) logStay(ctx context.Context, name string, err error) {
 
 // warnBehind runs until ctx ends. It warns once each time the archive has fallen behind the log.
 func (a *Archiver) warnBehind(ctx context.Context) {
-	ticker := time.NewTicker(a.PollInterval)
-	defer ticker.Stop()
+	pause := backoff.Every(a.PollInterval)
 	for warned := false; ; {
 		state := a.State()
 		behind := state.LagSeconds > (behindIntervals * a.Interval).Seconds()
@@ -66,10 +66,8 @@ func (a *Archiver) warnBehind(ctx context.Context) {
 			a.Logger.WarnContext(ctx, "the archive is behind the log", "messages", state.LagMessages, "seconds", int64(state.LagSeconds), "archive", a.Place.String(), "last_error", state.LastError)
 		}
 		warned = behind
-		select {
-		case <-ctx.Done():
+		if pause.Wait(ctx) != nil {
 			return
-		case <-ticker.C:
 		}
 	}
 }

@@ -3,6 +3,8 @@ package archive
 import (
 	"context"
 	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // The archiver pauses after each frame, so that deliveries have the cores. It takes about a tenth
@@ -27,15 +29,9 @@ func pauses(ctx context.Context, hurries func() bool) func() error {
 		if hurries() {
 			return ctx.Err()
 		}
-		timer := time.NewTimer(min(pauseShare*time.Since(worked), maxPause))
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-			worked = time.Now()
-			return nil
-		}
+		err := backoff.Every(min(pauseShare*time.Since(worked), maxPause)).Wait(ctx)
+		worked = time.Now()
+		return err
 	}
 }
 

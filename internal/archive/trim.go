@@ -57,9 +57,7 @@ func NewTrimmer(config TrimConfig) *Trimmer {
 
 // Run blocks until ctx ends, and returns nil. A fault is logged, counted, and tried again.
 func (t *Trimmer) Run(ctx context.Context) error {
-	ticker := time.NewTicker(t.Interval)
-	defer ticker.Stop()
-	for {
+	for pause := backoff.Every(t.Interval); ; {
 		switch err := t.step(ctx); {
 		case err == nil:
 			t.fault.Clear()
@@ -70,10 +68,8 @@ func (t *Trimmer) Run(ctx context.Context) error {
 			}
 			t.archive = nil
 		}
-		select {
-		case <-ctx.Done():
+		if pause.Wait(ctx) != nil {
 			return nil
-		case <-ticker.C:
 		}
 	}
 }

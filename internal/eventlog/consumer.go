@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // A server holds at most 1,000 consumers for each stream, so every reader must delete its own.
@@ -71,15 +73,14 @@ func (l *Log) deleteConsumer(ctx context.Context, name string) {
 // awaitConsumer returns when the consumer answers. In a cluster another server may have
 // created it, and this reader's server learns of it a moment later.
 func (l *Log) awaitConsumer(ctx context.Context, name string) error {
-	const pause = 10 * time.Millisecond
-	for range l.request / pause {
+	const interval = 10 * time.Millisecond
+	pause := backoff.Every(interval)
+	for range l.request / interval {
 		if err := l.ping(ctx, name); !errors.Is(err, nats.ErrNoResponders) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if pause.Wait(ctx) != nil {
 			return context.Cause(ctx)
-		case <-time.After(pause):
 		}
 	}
 	return errConsumerDeleted

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/minutes"
@@ -63,16 +64,12 @@ func NewMeter(config Config) *Meter {
 
 // Run blocks until ctx ends, and returns nil.
 func (m *Meter) Run(ctx context.Context) error {
-	ticker := time.NewTicker(m.Interval)
-	defer ticker.Stop()
-	for {
+	for pause := backoff.Every(m.Interval); ; {
 		if err := m.measure(ctx); err != nil && ctx.Err() == nil {
 			m.Logger.DebugContext(ctx, "the lag is not measured", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if pause.Wait(ctx) != nil {
 			return nil
-		case <-ticker.C:
 		}
 	}
 }

@@ -76,9 +76,7 @@ func (p *Pinger) Run(ctx context.Context) error {
 	}
 	defer p.http.CloseIdleConnections()
 	defer p.endSession(ctx)
-	ticker := time.NewTicker(p.config.Interval)
-	defer ticker.Stop()
-	for {
+	for pause := backoff.Every(p.config.Interval); ; {
 		err := p.check(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -87,10 +85,8 @@ func (p *Pinger) Run(ctx context.Context) error {
 		case p.fault.IsNew(err):
 			p.config.Logger.WarnContext(ctx, "PING_URL is not pinged", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if pause.Wait(ctx) != nil {
 			return nil
-		case <-ticker.C:
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 const (
@@ -64,10 +66,8 @@ func follow(ctx context.Context, socket string, ready func(context.Context) erro
 
 // awaitReady returns nil when the program is ready, and when ctx ends.
 func awaitReady(ctx context.Context, socket string, ready func(context.Context) error) error {
-	ticker := time.NewTicker(askInterval)
-	defer ticker.Stop()
-	last := ""
-	for {
+	pause := backoff.Every(askInterval)
+	for last := ""; ; {
 		reason := ask(ctx, ready)
 		if reason == nil || ctx.Err() != nil {
 			return nil
@@ -78,9 +78,8 @@ func awaitReady(ctx context.Context, socket string, ready func(context.Context) 
 			}
 			last = status
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
+		if pause.Wait(ctx) != nil {
+			return nil
 		}
 	}
 }

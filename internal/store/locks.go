@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // The keys of all advisory locks. commandLock, indexLock, InvitationLock and LeaderLock are
@@ -108,14 +110,8 @@ func (s *Store) LogBlocking(ctx context.Context, logger *slog.Logger) (stop func
 	ctx, cancel := context.WithCancel(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() {
-		ticker := time.NewTicker(blockingInterval)
-		defer ticker.Stop()
-		for logged := ""; ; {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
+		pause := backoff.Every(blockingInterval)
+		for logged := ""; pause.Wait(ctx) == nil; {
 			blocking, err := Collect(ctx, s.pool, "look for what this process waits for", pgx.RowTo[string], blockingSQL, ApplicationName+s.Owner(), blockingInterval)
 			if now := strings.Join(blocking, "; "); err == nil && now != "" && now != logged {
 				logger.WarnContext(ctx, "the database makes this command wait", "for", now)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/payfold/payfold/internal/backoff"
 )
 
 // ErrNotReadOnly means that a role has more rights than to read.
@@ -37,16 +39,10 @@ func (s *Store) CheckReadOnly(ctx context.Context) error {
 // StayReadOnly calls CheckReadOnly again and again. It returns ErrNotReadOnly as soon as the role was
 // given more rights, and nil after cancel. A database that does not answer is asked again.
 func (s *Store) StayReadOnly(ctx context.Context, interval time.Duration) error {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	for pause := backoff.Every(interval); pause.Wait(ctx) == nil; {
 		if err := s.CheckReadOnly(ctx); errors.Is(err, ErrNotReadOnly) {
 			return err
 		}
 	}
+	return nil
 }

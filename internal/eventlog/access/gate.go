@@ -130,10 +130,7 @@ func (g *Gate) accept(listener net.Listener) {
 		if fault.IsNew(err) {
 			g.config.Logger.Warn("a reader of the log cannot connect", "error", err)
 		}
-		select {
-		case <-g.closing.Done():
-		case <-time.After(acceptInterval):
-		}
+		_ = backoff.Every(acceptInterval).Wait(g.closing)
 	}
 }
 
