@@ -97,18 +97,11 @@ func countReversals(days *reversalDays, f *step, outcome Outcome) {
 `,
 	"internal/tables/reversals_daily.go": `package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed reversals_daily.sql
-var reversalsDailyDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // ReversalsByDay is few rows.
 var ReversalsByDay = &Table[projections.ReversalDay]{
-	Definition: Definition{Name: "reversals_daily", DDL: reversalsDailyDDL, Extra: true},
+	Definition: Definition{Name: "reversals_daily", Extra: true},
 	rows:       func(s *projections.State) stateRows[projections.ReversalDay] { return &s.ReversalDays },
 	put:        func(s *projections.State, row *projections.ReversalDay) { s.ReversalDays.Load(row.Day, row) },
 }

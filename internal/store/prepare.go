@@ -121,7 +121,7 @@ func MakeTables(ctx context.Context, tx pgx.Tx, schema string, extras []string) 
 	statements := []string{"create schema if not exists " + name, "set local search_path = " + name}
 	for _, t := range tables.All {
 		if t := t.About(); !t.Extra || slices.Contains(extras, t.Name) {
-			statements = append(statements, t.DDL, tables.ReplicaIdentity(t.Name))
+			statements = append(statements, t.DDL(), tables.ReplicaIdentity(t.Name))
 		}
 	}
 	statements = append(statements, portalDDL, commentsDDL)

@@ -153,7 +153,7 @@ func TestTheReferenceNamesEveryColumn(t *testing.T) {
 	ctx, s := fixture.Tables(t)
 	for _, table := range tables.All {
 		if about := table.About(); about.Extra {
-			_, err := s.Pool().Exec(ctx, about.DDL)
+			_, err := s.Pool().Exec(ctx, about.DDL())
 			require.NoError(t, err)
 		}
 	}

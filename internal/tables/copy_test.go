@@ -22,7 +22,7 @@ func TestARowIsReadAsItWasWritten(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(ctx)) })
 	RegisterArrays(db.TypeMap())
-	_, err = db.Exec(ctx, "create schema portal; "+regexp.MustCompile(` check \(.*\)|not null|,\n  check \(.*\)`).ReplaceAllString(Payments.DDL, ""))
+	_, err = db.Exec(ctx, "create schema portal; "+regexp.MustCompile(` check \(.*\)|not null|,\n  check \(.*\)`).ReplaceAllString(Payments.DDL(), ""))
 	require.NoError(t, err)
 	text := rapid.StringOf(rapid.Rune().Filter(func(r rune) bool { return r != 0 && r != utf8.RuneError }))
 	number := rapid.Ptr(rapid.Int64(), true)

@@ -1,18 +1,11 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed credit_ledger.sql
-var creditLedgerDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // LedgerLines has one row for every grant, reversal and correction of credits.
 var LedgerLines = &Table[projections.LedgerLine]{
 	Definition: Definition{
-		Name: "credit_ledger", DDL: creditLedgerDDL, Key: OfPayment, InsertOnly: true,
+		Name: "credit_ledger", Key: OfPayment, InsertOnly: true,
 		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
 			primary("provider_payment_id, line"),

@@ -1,18 +1,11 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed credits.sql
-var creditsDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // Credits has the balance of each user's credit packs.
 var Credits = &Table[projections.Credits]{
 	Definition: Definition{
-		Name: "credits", DDL: creditsDDL, Key: OfUser,
+		Name: "credits", Key: OfUser,
 		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	_ "embed"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,14 +9,11 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-//go:embed payment_facts.sql
-var paymentDDL string
-
 // Payments has every payment that an event has named, and the facts from which it follows. The view payment shows those
 // that were paid.
 var Payments = &Table[projections.Payment]{
 	Definition: Definition{
-		Name: "payment_facts", DDL: paymentDDL, Key: OfPayment,
+		Name: "payment_facts", Key: OfPayment,
 		lookups: []lookup{
 			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{ofTransaction, ofOrder}},
 			{step: stepSubscriptions, where: "provider_payment_id in (" + unclaimedPayments + ")", by: []NameKind{OfSubscription}},

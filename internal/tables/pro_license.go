@@ -1,18 +1,11 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed pro_license.sql
-var proLicenseDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // Licenses has the licence of each user.
 var Licenses = &Table[projections.ProLicense]{
 	Definition: Definition{
-		Name: "pro_license", DDL: proLicenseDDL, Key: OfUser,
+		Name: "pro_license", Key: OfUser,
 		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},

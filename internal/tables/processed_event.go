@@ -1,19 +1,12 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed processed_event.sql
-var processedEventDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // ProcessedEvents has the outcome of every event. The rules need only the ids of earlier
 // events, so Loader loads ids and no rows.
 var ProcessedEvents = &Table[projections.ProcessedEvent]{
 	Definition: Definition{
-		Name: "processed_event", DDL: processedEventDDL, Key: OfEvent, InsertOnly: true,
+		Name: "processed_event", Key: OfEvent, InsertOnly: true,
 		indexes: []indexOn{
 			primary("event_id"),
 			inUse(plain("payment", "(provider_payment_id, stream_seq) where provider_payment_id is not null")),

@@ -1,18 +1,11 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed reversal.sql
-var reversalDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // Reversals has every refund and dispute.
 var Reversals = &Table[projections.Reversal]{
 	Definition: Definition{
-		Name: "reversal", DDL: reversalDDL, Key: OfEvent, InsertOnly: true,
+		Name: "reversal", Key: OfEvent, InsertOnly: true,
 		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
 			primary("event_id"),

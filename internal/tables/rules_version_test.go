@@ -16,7 +16,7 @@ func TestChangedTablesNeedAnotherRulesVersion(t *testing.T) {
 	definitions := fmt.Sprint(Indexes)
 	for _, table := range All {
 		if about := table.About(); !about.Extra {
-			definitions += about.DDL
+			definitions += about.DDL()
 		}
 	}
 	require.Equal(t, "rules 3, tables 90f1e950", fmt.Sprintf("rules %s, tables %.4x", projections.RulesVersion, sha256.Sum256([]byte(definitions))),

@@ -21,7 +21,7 @@ func TestABatchChangesRowsThatShareAName(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(ctx)) })
 	RegisterArrays(db.TypeMap())
-	_, err = db.Exec(ctx, "create schema portal; "+Payments.DDL)
+	_, err = db.Exec(ctx, "create schema portal; "+Payments.DDL())
 	require.NoError(t, err)
 	for _, on := range Payments.indexes {
 		for _, statement := range []string{on("payment_facts").Create, on("payment_facts").Key} {

@@ -1,18 +1,11 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed subscription.sql
-var subscriptionDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // CurrentSubscriptions has, for each user, the one subscription that a portal shows.
 var CurrentSubscriptions = &Table[projections.Subscription]{
 	Definition: Definition{
-		Name: "subscription", DDL: subscriptionDDL, Key: OfUser,
+		Name: "subscription", Key: OfUser,
 		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},

@@ -1,19 +1,12 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed subscription_facts.sql
-var subscriptionStateDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // SubscriptionStates has every subscription that an event has named, and the facts from which it follows. The view
 // subscription_state shows those that have a status.
 var SubscriptionStates = &Table[projections.SubscriptionState]{
 	Definition: Definition{
-		Name: "subscription_facts", DDL: subscriptionStateDDL, Key: OfSubscription,
+		Name: "subscription_facts", Key: OfSubscription,
 		lookups: []lookup{
 			{step: stepSubscriptions, where: "subscription_id = any($1)", by: []NameKind{OfSubscription}},
 			{step: stepUsers, where: "subscription_id = any($1)", args: otherSubscriptions},

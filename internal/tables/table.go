@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"slices"
 	"sync"
@@ -29,14 +30,25 @@ type Table[R any] struct {
 
 // Definition is the part of a declaration that does not depend on the type of the rows.
 type Definition struct {
-	Name       string
-	DDL        string    // creates the table, without keys and indexes
+	Name       string    // also that of the file with its definition
 	indexes    []indexOn // those that take longest to create come first
 	Key        NameKind  // what the first column of the key names
 	InsertOnly bool      // rows never change
 	Extra      bool      // only a rebuild with --with has the table
 	Shared     bool      // events of any customers give the same row, whose columns are all of the key
 	lookups    []lookup  // of a batch of events, in this order
+}
+
+//go:embed *.sql
+var definitions embed.FS
+
+// DDL creates the table, without keys and indexes.
+func (d *Definition) DDL() string {
+	text, err := definitions.ReadFile(d.Name + ".sql")
+	if err != nil {
+		panic(err) // the file is a part of this build
+	}
+	return string(text)
 }
 
 // OfManyCustomers reports whether the events of several customers make one row.

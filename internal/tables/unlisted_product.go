@@ -1,18 +1,11 @@
 package tables
 
-import (
-	_ "embed"
-
-	"github.com/payfold/payfold/internal/projections"
-)
-
-//go:embed unlisted_product.sql
-var unlistedProductDDL string
+import "github.com/payfold/payfold/internal/projections"
 
 // UnlistedProducts has the products that events have named and the catalogue lacks.
 var UnlistedProducts = &Table[projections.UnlistedProduct]{
 	Definition: Definition{
-		Name: "unlisted_product", DDL: unlistedProductDDL, InsertOnly: true, Shared: true,
+		Name: "unlisted_product", InsertOnly: true, Shared: true,
 		indexes: []indexOn{primary("product")},
 	},
 	rows: func(s *projections.State) stateRows[projections.UnlistedProduct] {
