@@ -7,27 +7,11 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/report"
-	"github.com/payfold/payfold/internal/report/status"
-	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/verify"
 )
 
 type quarantineCommand struct {
-	List  quarantineListCommand  `cmd:"" default:"withargs" help:"List the events whose rows the database refused (the default)."`
 	Retry quarantineRetryCommand `cmd:"" help:"Try a quarantined event again, and fold again all events of its customers."`
-}
-
-type quarantineListCommand struct{ readFlags }
-
-// Run lists the quarantined events of the live tables' log, the newest first.
-func (c *quarantineListCommand) Run(ctx context.Context, streams cli.Streams) error {
-	return c.read(ctx, c.QuietLogger(streams.Err), func(ctx context.Context, s *store.Store) error {
-		all, err := status.ListQuarantined(ctx, s)
-		if err != nil {
-			return err
-		}
-		return report.Quarantined(streams.Out, all, c.JSON)
-	})
 }
 
 type quarantineRetryCommand struct {

@@ -94,7 +94,6 @@ func TestEveryCommandNamesAPooler(t *testing.T) {
 		append(w.env(), "DATABASE_URL="+dsn), append(readers(t),
 			[]string{"status"},
 			[]string{"explain", "evt_1"},
-			[]string{"quarantine", "list"},
 			[]string{"invitations", "list"},
 			[]string{"drop", "portal_old"},
 			[]string{"export", filepath.Join(t.TempDir(), "export")},

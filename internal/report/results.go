@@ -60,6 +60,18 @@ func Settled(w io.Writer, done verify.Settled, asJSON bool) error {
 	})
 }
 
+// TriedAgain writes what became of a quarantined event.
+func TriedAgain(w io.Writer, done verify.Retried, asJSON bool) error {
+	return page.Write(w, asJSON, done, func(p *page.Page) {
+		outcome := done.Outcome
+		if done.Reason != "" {
+			outcome += ", " + done.Reason
+		}
+		p.Line("The event %s at seq %d is not quarantined any more: %s. It was folded again with its customers: %s of %s.",
+			page.Name(done.EventID), done.Seq, outcome, page.Count(done.Events, "event"), page.Count(done.Users, "user"))
+	})
+}
+
 // Adopted writes with which log the tables continue.
 func Adopted(w io.Writer, done identity.Adopted, asJSON bool) error {
 	return page.Write(w, asJSON, done, func(p *page.Page) {

@@ -81,8 +81,10 @@ type Counted[T any] struct {
 	Newest []T   `json:"newest"`
 }
 
-// maxShown is the maximum number of items that Status shows of a list.
-const maxShown = 10
+const (
+	maxShown       = 10  // items of a list
+	maxQuarantined = 100 // quarantined events, each of which is tried again by its sequence
+)
 
 //go:embed partitions.sql
 var partitionsSQL string
@@ -149,7 +151,7 @@ func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out Database, 
 			if err != nil {
 				return err
 			}
-			out.Quarantined.Newest, err = ReadQuarantined(ctx, tx, out.Live.LogID, nil, maxShown)
+			out.Quarantined.Newest, err = ReadQuarantined(ctx, tx, out.Live.LogID, nil, maxQuarantined)
 			return err
 		}},
 	} {

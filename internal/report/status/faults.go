@@ -3,12 +3,9 @@ package status
 import (
 	"context"
 	_ "embed"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/payfold/payfold/internal/store"
 )
 
 // OutOfOrder is an out-of-order event: it was applied after a later one of the same user,
@@ -47,23 +44,5 @@ var quarantinedSQL string
 // nil, it reads only those at these sequences.
 func ReadQuarantined(ctx context.Context, tx pgx.Tx, logID string, messages []int64, limit int) (out []Quarantined, err error) {
 	err = readList(ctx, tx, &out, quarantinedSQL, logID, messages, limit)
-	return out, err
-}
-
-// ListQuarantined reads all quarantined events of the log of the store's tables, the newest first. The error is
-// store.ErrNoSchema if there are no tables.
-func ListQuarantined(ctx context.Context, database *store.Store) (out []Quarantined, err error) {
-	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		schemas, err := store.SchemasIn(ctx, tx)
-		if err != nil {
-			return err
-		}
-		tables, err := store.SchemaIn(schemas, database.Schema())
-		if err != nil {
-			return err
-		}
-		out, err = ReadQuarantined(ctx, tx, tables.LogID, nil, math.MaxInt32)
-		return err
-	})
 	return out, err
 }

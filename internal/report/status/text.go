@@ -138,18 +138,14 @@ func faultsText(p *page.Page, s *Database) {
 		p.Section("QUARANTINED: none")
 	} else {
 		p.Section("QUARANTINED: %s refused by the database", page.Count(s.Quarantined.Count, "event"))
-		p.Table("seq,event,found,error", QuarantinedRows(s.Quarantined.Newest))
+		var rows [][]string
+		for _, q := range s.Quarantined.Newest {
+			rows = append(rows, []string{fmt.Sprint(q.StreamSeq), page.Name(q.EventID), page.Time(q.FoundAt), q.Error})
+		}
+		p.Table("seq,event,found,error", rows)
 		more(p, s.Quarantined.Count, len(s.Quarantined.Newest))
 		p.Line("  To try one again: projector quarantine retry SEQ")
 	}
-}
-
-// QuarantinedRows returns the rows of a table: sequence, event, when it was found, error.
-func QuarantinedRows(list []Quarantined) (rows [][]string) {
-	for _, q := range list {
-		rows = append(rows, []string{fmt.Sprint(q.StreamSeq), page.Name(q.EventID), page.Time(q.FoundAt), q.Error})
-	}
-	return rows
 }
 
 func more(p *page.Page, all int64, shown int) {
