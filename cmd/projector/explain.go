@@ -103,9 +103,8 @@ func (c *explainCommand) writeProof(ctx context.Context, log proof.Log, seq uint
 	if err != nil {
 		return err
 	}
-	progress := report.NewProgress(streams.Out, streams.Err, "read the log", false)
-	proven, err := explain.Prove(ctx, log, seq, c.EventID, c.verifiers, signed, progress.At)
-	progress.End()
+	progress := report.Progress(streams.Out, streams.Err, "read the log", false)
+	proven, err := explain.Prove(ctx, log, seq, c.EventID, c.verifiers, signed, progress)
 	if errors.As(err, new(proof.RefusedError)) {
 		fmt.Fprintln(streams.Err, err)
 		return cli.Status(cli.ExitNo)

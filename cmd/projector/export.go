@@ -114,10 +114,9 @@ func (c *exportCommand) runAsOf(
 	err = c.with(ctx, config, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		inBackground()
 		defer s.store.LogBlocking(ctx, logger)()
-		progress := report.NewProgress(streams.Err, streams.Err, "fold beside the live tables", false)
+		progress := report.Progress(streams.Err, streams.Err, "fold beside the live tables", false)
 		past := rebuild.Command{Rebuild: s.rebuild(c.rules, progress, logger), UntilSeq: c.untilSeq, Until: c.until}
 		return past.Use(ctx, func(ctx context.Context, _ store.Schema) (err error) {
-			progress.End()
 			files.Tables, files.Moment = s.store, c.until
 			written, err = files.Run(ctx)
 			return err

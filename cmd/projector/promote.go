@@ -32,16 +32,15 @@ func (c *promoteCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		defer s.store.LogBlocking(ctx, logger)()
-		progress := report.NewProgress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON)
+		progress := report.Progress(streams.Out, streams.Err, "promote "+c.Schema, c.JSON)
 		command := promote.Command{Rebuild: s.rebuild(c.rules, progress, logger), AcceptLogLoss: c.AcceptLogLoss, AcceptFewerProducts: c.FewerProducts}
-		return promoteAndTell(ctx, command, progress, streams, c.JSON)
+		return promoteAndTell(ctx, command, streams, c.JSON)
 	}))
 }
 
 // promoteAndTell promotes, reports that the tables are live, and records that it was reported.
-func promoteAndTell(ctx context.Context, command promote.Command, progress *report.Progress, streams cli.Streams, asJSON bool) error {
+func promoteAndTell(ctx context.Context, command promote.Command, streams cli.Streams, asJSON bool) error {
 	last, before, err := command.Run(ctx)
-	progress.End()
 	if err != nil {
 		return err
 	}

@@ -67,13 +67,12 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.with(ctx, store.Config{Schema: c.Schema}, logger, withLog(logger, func(ctx context.Context, s sources) error {
 		inBackground()
 		defer s.store.LogBlocking(ctx, logger)()
-		progress := report.NewProgress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON)
+		progress := report.Progress(streams.Out, streams.Err, "rebuild "+c.Schema, c.JSON)
 		fold := s.rebuild(c.rules, progress, logger)
 		if c.Promote {
-			return promoteAndTell(ctx, promote.Command{Rebuild: fold, Build: true, AcceptFewerProducts: c.Fewer}, progress, streams, c.JSON)
+			return promoteAndTell(ctx, promote.Command{Rebuild: fold, Build: true, AcceptFewerProducts: c.Fewer}, streams, c.JSON)
 		}
 		built, err := (&rebuild.Command{Rebuild: fold, UntilSeq: c.UntilSeq, Until: c.Until}).Run(ctx)
-		progress.End()
 		if err != nil {
 			return err
 		}
@@ -85,15 +84,14 @@ func (c *rebuildCommand) Run(ctx context.Context, streams cli.Streams) error {
 func (c *rebuildCommand) preview(ctx context.Context, streams cli.Streams, logger *slog.Logger) error {
 	return c.withSchema(ctx, store.LiveSchema, logger, func(ctx context.Context, s sources) error {
 		inBackground()
-		progress := report.NewProgress(streams.Out, streams.Err, "fold beside the live tables", c.JSON)
+		progress := report.Progress(streams.Out, streams.Err, "fold beside the live tables", c.JSON)
 		preview := verify.Preview{
-			Log: s.log, Tables: s.store, Rules: c.rules, Logger: logger, Progress: progress.At, Limit: c.Limit,
+			Log: s.log, Tables: s.store, Rules: c.rules, Logger: logger, Progress: progress, Limit: c.Limit,
 		}
 		if c.JSON {
 			preview.Limit = 0
 		}
 		found, err := preview.Run(ctx)
-		progress.End()
 		if err != nil {
 			return err
 		}
@@ -108,6 +106,6 @@ func (c *rebuildCommand) preview(ctx context.Context, streams cli.Streams, logge
 }
 
 // rebuild folds the log into the tables of the store's schema.
-func (s sources) rebuild(rules projections.Rules, progress *report.Progress, logger *slog.Logger) rebuild.Rebuild {
-	return rebuild.Rebuild{Log: s.log, Store: s.store, Rules: rules, Logger: logger, Progress: progress.At}
+func (s sources) rebuild(rules projections.Rules, progress func(position, until uint64), logger *slog.Logger) rebuild.Rebuild {
+	return rebuild.Rebuild{Log: s.log, Store: s.store, Rules: rules, Logger: logger, Progress: progress}
 }

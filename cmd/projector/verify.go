@@ -55,13 +55,12 @@ func (c *verifyCommand) Run(ctx context.Context, streams cli.Streams) error {
 		if holds, err := c.compareCheckpoint(ctx, s.log, findings, streams); err != nil || !holds {
 			return cmp.Or(err, error(cli.Status(cli.ExitNo)))
 		}
-		progress := report.NewProgress(streams.Out, streams.Err, "verify "+c.Schema, c.JSON)
+		progress := report.Progress(streams.Out, streams.Err, "verify "+c.Schema, c.JSON)
 		verify := verify.Verify{
 			Log: s.log, Tables: s.store, Rules: c.rules, Secrets: c.secrets, Strict: c.Strict, Logger: logger,
-			Progress: progress.At, Fault: findings.Fault, Difference: findings.Difference, Definition: findings.Definition,
+			Progress: progress, Fault: findings.Fault, Difference: findings.Difference, Definition: findings.Definition,
 		}
 		verdict, err := verify.Run(ctx)
-		progress.End()
 		if err != nil {
 			return err
 		}
@@ -89,9 +88,8 @@ func (c *verifyCommand) compareCheckpoint(ctx context.Context, log proof.Log, fi
 	}
 	checkpoint, err := c.verifiers.Open(signed)
 	if err == nil {
-		progress := report.NewProgress(streams.Out, streams.Err, "compare the log with the checkpoint", c.JSON)
-		err = proof.Compare(ctx, log, checkpoint, progress.At)
-		progress.End()
+		progress := report.Progress(streams.Out, streams.Err, "compare the log with the checkpoint", c.JSON)
+		err = proof.Compare(ctx, log, checkpoint, progress)
 	}
 	if err != nil && !errors.As(err, new(proof.RefusedError)) {
 		return false, err

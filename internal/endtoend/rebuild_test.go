@@ -3,7 +3,6 @@ package endtoend
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -286,25 +284,6 @@ func TestARebuildHasLessPriority(t *testing.T) {
 	promote.Kill()
 	rebuild := w.command(t, "rebuild")
 	wait.Until(t, func() bool { return priority(rebuild) == min(own, 15) }) // niceness 5; Linux returns 20 minus it
-}
-
-func TestARebuildShowsABarOnATerminal(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	w.blockRebuild(t)
-	rebuild := exec.CommandContext(t.Context(), testenv.Binary(t, "projector"), "rebuild")
-	rebuild.Env = append(w.env(), "DATABASE_URL="+w.database, "HOME="+os.Getenv("HOME"), "TERM=xterm")
-	terminal, err := pty.StartWithSize(rebuild, &pty.Winsize{Rows: 25, Cols: 100})
-	require.NoError(t, err)
-	defer terminal.Close()
-	w.awaitBlocked(t)
-	_, err = terminal.Write([]byte{3}) // Ctrl-C
-	require.NoError(t, err)
-	shown, _ := io.ReadAll(terminal) // ends with an error when the program ends
-	require.Error(t, rebuild.Wait())
-	require.Equal(t, 1, rebuild.ProcessState.ExitCode())
-	require.Regexp(t, `rebuild portal_next.*(0|50)% `, string(shown))
-	require.Contains(t, string(shown), "interrupted; portal_next holds everything up to seq 1")
 }
 
 // Projectors with new rules start beside old ones. The promotion stops the old ones, and a

@@ -10,22 +10,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// progressOf returns the output of a rebuild of 30 seconds without a terminal.
+// progressOf returns the output of a rebuild of 30 seconds.
 func progressOf(t *testing.T, asJSON bool) (out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	synctest.Test(t, func(*testing.T) {
-		p := NewProgress(&stdout, &stderr, "rebuild portal_next", asJSON)
+		at := Progress(&stdout, &stderr, "rebuild portal_next", asJSON)
 		for position := range uint64(31) {
-			p.At(1000*position, 60_000)
+			at(1000*position, 60_000)
 			time.Sleep(time.Second)
 		}
-		p.End()
 	})
 	return stdout.String(), stderr.String()
 }
 
-func TestProgressWithoutATerminalIsLines(t *testing.T) {
+func TestProgressIsLines(t *testing.T) {
 	t.Parallel()
 	out, err := progressOf(t, false)
 	require.Empty(t, out)

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
-
-	"golang.org/x/term"
 )
 
 // Write writes text for people, or value as one JSON object.
@@ -71,10 +68,4 @@ func writeColumns(w io.Writer, indent string, rows [][]string) error {
 		fmt.Fprintf(columns, "%s%s\n", indent, strings.Join(cells, "\t"))
 	}
 	return columns.Flush()
-}
-
-// IsTerminal reports whether w is a terminal.
-func IsTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }
