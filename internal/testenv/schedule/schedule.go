@@ -258,11 +258,11 @@ func Run(t *testing.T, usual int, schedule func(*testing.T, *Scheduler)) {
 	}
 	from = testenv.Number(t, "SCHEDULE_SEED", from)
 	steps := 0
-	synctest.Test(t, func(t *testing.T) {
-		for seed := range count {
+	for seed := range count {
+		synctest.Test(t, func(t *testing.T) { // each at the same time, so that a seed can be repeated
 			steps += one(t, uint64(from+seed), schedule)
-		}
-	})
+		})
+	}
 	t.Logf("SCHEDULES=%d SCHEDULE_SEED=%d: %d steps", count, from, steps)
 }
 
