@@ -137,19 +137,22 @@ func recordNext(ctx context.Context, tx pgx.Tx, answer Answer, now time.Time) er
 	return nil
 }
 
-// recordLate records that an expired attempt may have invited after all. If the invitation was withdrawn
-// meanwhile, it must be withdrawn again, because no other attempt would look at it.
+// recordLate records that GitHub may have acted on the request of an expired attempt after another attempt looked.
+// So an attempt that is under way for the GitHub user ends without an answer, and what was concluded about the user is
+// looked at again.
 func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
-	if answer.Outcome == OutcomeNotSent {
+	if answer.Outcome == OutcomeNotSent && answer.Ended != OutcomeSent {
 		return nil
 	}
-	_, err := tx.Exec(ctx, "update payfold.invitation_attempt set outcome = 'unknown', answered_at = $2 where attempt_id = $1", attempt.ID, now)
+	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = 'unknown', answered_at = $4
+		where attempt_id = $1 or repository = $2 and lower(github_username) = lower($3) and outcome is null`,
+		attempt.ID, attempt.Repository, attempt.GitHubUser, now)
 	if err != nil {
 		return fmt.Errorf("record a late answer: %w", err)
 	}
-	_, err = tx.Exec(ctx, `update payfold.invitation set status = 'pending', revoked = true, due_at = $4, changed_at = $4
-		where user_id = $1 and repository = $2 and provider_payment_id = $3 and status = 'withdrawn'`,
-		attempt.UserID, attempt.Repository, attempt.PaymentID, now)
+	_, err = tx.Exec(ctx, `update payfold.invitation set status = 'pending', due_at = $3, changed_at = $3
+		where repository = $1 and lower(github_username) = lower($2) and status in ('invited', 'collaborator', 'withdrawn')`,
+		attempt.Repository, attempt.GitHubUser, now)
 	if err != nil {
 		return fmt.Errorf("record a late answer: %w", err)
 	}

@@ -77,3 +77,61 @@ func TestAProcessThatFrozeTakesNothingFromALaterPurchase(t *testing.T) {
 		require.True(t, w.github.HasAccess("octo"))
 	}
 }
+
+// A process freezes before it invites, and invites while another one withdraws.
+func TestAWithdrawalThatLooksBeforeALateInvitationIsRepeated(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	r, other := w.inviter(t), w.inviter(t)
+	frozen, thaws, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	r.gitHub = beforeInvite{r.gitHub, func() {
+		close(frozen)
+		<-thaws
+	}}
+	require.NoError(t, r.records.scan(t.Context(), nil))
+	go func() {
+		_, err := r.next(t.Context())
+		ended <- err
+	}()
+	<-frozen
+	w.refund(t, "pay1")
+	looks := 0
+	other.gitHub = afterLook{other.gitHub, func() {
+		if looks++; looks == 1 {
+			close(thaws)
+			require.NoError(t, <-ended)
+		}
+	}}
+	w.outlive(t, other)
+	require.NotNil(t, w.github.Invitation("octo"))
+	w.clock.Advance(lateAction)
+	reconcile(t, other)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
+}
+
+// A process freezes before it takes an invitation back, and does so when another purchase has that invitation.
+func TestALateWithdrawalIsMadeGoodToALaterPurchase(t *testing.T) {
+	t.Parallel()
+	w, r := invited(t, "octo")
+	other := w.inviter(t)
+	w.refund(t, "pay1")
+	frozen := false
+	r.gitHub = beforeCancel{r.gitHub, func() {
+		if frozen {
+			return
+		}
+		frozen = true
+		w.buy(t, "u1", "pay2", "octo")
+		w.outlive(t, other)
+		w.requireStatus(t, "u1", "pay2", Invited)
+	}}
+	reconcile(t, r)
+	require.Nil(t, w.github.Invitation("octo"))
+	w.clock.Advance(lateAction)
+	reconcile(t, other)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	w.requireStatus(t, "u1", "pay2", Invited)
+	require.NotNil(t, w.github.Invitation("octo"))
+}

@@ -493,7 +493,7 @@ func (m *model) asking(attempt *Attempt) error {
 func (m *model) record(attempt *Attempt, answer Answer, now time.Time) error {
 	a := m.attempt(attempt.ID)
 	if a == nil || !a.open() {
-		m.recordLate(a, attempt, answer, now)
+		m.recordLate(attempt, answer, now)
 		return errAttemptExpired
 	}
 	a.Outcome, a.Answer, a.AnsweredAt = &answer.Outcome, &answer.Message, &now
@@ -504,16 +504,21 @@ func (m *model) record(attempt *Attempt, answer Answer, now time.Time) error {
 	return nil
 }
 
-func (m *model) recordLate(a *modelAttempt, attempt *Attempt, answer Answer, now time.Time) {
-	if answer.Outcome == OutcomeNotSent {
+func (m *model) recordLate(attempt *Attempt, answer Answer, now time.Time) {
+	if answer.Outcome == OutcomeNotSent && answer.Ended != OutcomeSent {
 		return
 	}
-	if a != nil {
-		outcome := OutcomeUnknown
-		a.Outcome, a.AnsweredAt = &outcome, &now
+	name := *attempt.GitHubUser
+	for _, a := range m.attempts {
+		if a.ID == attempt.ID || a.Key.Repository == attempt.Repository && sameName(a.GitHubUser, name) && a.open() {
+			outcome := OutcomeUnknown
+			a.Outcome, a.AnsweredAt = &outcome, &now
+		}
 	}
-	if i := m.invitations[attempt.Key()]; i != nil && i.Status == Withdrawn {
-		i.Status, i.Revoked, i.DueAt, i.ChangedAt = Pending, true, now, now
+	for _, i := range m.invitations {
+		if i.Repository == attempt.Repository && sameName(deref(i.GitHubUser), name) && slices.Contains([]string{Invited, Collaborator, Withdrawn}, i.Status) {
+			i.Status, i.DueAt, i.ChangedAt = Pending, now, now
+		}
 	}
 }
 

@@ -146,6 +146,15 @@ func reconcile(t *testing.T, r *Reconciler) {
 	require.Fail(t, "always one more attempt is due")
 }
 
+// outlive reconciles when the attempts of dead processes have expired, and when GitHub no longer acts on their requests.
+func (w *world) outlive(t *testing.T, r *Reconciler) {
+	t.Helper()
+	for _, wait := range []time.Duration{attemptExpiry, lateAction} {
+		w.clock.Advance(wait)
+		reconcile(t, r)
+	}
+}
+
 func (w *world) exec(t require.TestingT, sql string, args ...any) {
 	_, err := w.db.Exec(context.Background(), sql, args...)
 	require.NoError(t, err)
