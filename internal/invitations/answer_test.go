@@ -327,7 +327,7 @@ func TestAfterAnUnclearAnswerTheNextAttemptLooksBeforeItInvites(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, 1, now.used, "an unknown outcome counts")
 
-				w.clock.Advance(2 * time.Second)
+				w.clock.Advance(lateAction)
 				reconcile(t, r)
 				w.requireStatus(t, "u1", "pay1", Invited)
 				require.Equal(t, 1, w.github.Sent("octo"))
@@ -350,7 +350,7 @@ func TestATimeoutIsAnUnclearAnswer(t *testing.T) {
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Pending)
 	r.attemptTimeout = defaultAttemptTimeout
-	w.clock.Advance(2 * time.Second)
+	w.clock.Advance(lateAction)
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Invited)
 	require.Equal(t, 1, w.github.Sent("octo"))

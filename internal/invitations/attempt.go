@@ -163,14 +163,11 @@ func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer,
 // of the user does not come from them. It leaves out invitations that still wait for the user: such an
 // invitation is the present one, or its own attempt finds that it has ended. If this attempt took back what
 // was sent (Ended is OutcomeSent), other purchases for the GitHub user have lost their access. They become
-// pending again, because one of them may be kept. If this attempt neither invited nor took anything back, it
-// leaves out attempts whose answer was lost lately: GitHub may still act on their requests.
+// pending again, because one of them may be kept.
 func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
-	known := answer.Outcome == OutcomeSent || answer.Ended == OutcomeSent
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4
-		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and purpose = 'invite' and attempt_id < $3
-			and ($5 or answered_at <= $6)`,
-		attempt.Repository, attempt.GitHubUser, attempt.ID, answer.Ended, known, now.Add(-lateAction))
+		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and purpose = 'invite' and attempt_id < $3`,
+		attempt.Repository, attempt.GitHubUser, attempt.ID, answer.Ended)
 	if err != nil {
 		return fmt.Errorf("correct the outcome of earlier attempts: %w", err)
 	}

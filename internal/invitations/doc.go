@@ -15,8 +15,8 @@
 //	ask      GitHub to invite, only if neither is the case; before that, mark the attempt
 //	record   the answer, unless the attempt has expired
 //
-// A marked attempt without a recorded answer may have invited. It counts for the quota, and
-// the look of the next attempt finds out.
+// A marked attempt without a recorded answer may have invited, and GitHub may still act on its request. It
+// counts for the quota, its GitHub user waits, and then the look of the next attempt finds out.
 //
 // payfold does not take back what somebody else gave. An invitation that is older than the
 // purchases which may have sent it is somebody else's; when it ends, payfold invites. Access

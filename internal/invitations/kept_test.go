@@ -182,10 +182,7 @@ func TestAPurchaseThatIsKeptAfterAllIsInvitedWhereItsWithdrawalWasNotRecorded(t 
 		require.Nil(t, w.github.Invitation("octo"))
 		require.False(t, w.github.HasAccess("octo"))
 		w.deliver(t, w.paid("u1", "pay1", "octo"))
-		w.clock.Advance(attemptExpiry)
-		reconcile(t, w.inviter(t))
-		w.clock.Advance(lateAction) // GitHub could still act on the withdrawal
-		reconcile(t, w.inviter(t))
+		w.outlive(t, w.inviter(t))
 		w.requireStatus(t, "u1", "pay1", Invited)
 		require.NotNil(t, w.github.Invitation("octo"))
 	}

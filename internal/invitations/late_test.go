@@ -11,25 +11,19 @@ import (
 
 func TestARefundWaitsForAnInvitationThatGitHubMakesAfterItsAnswerWasLost(t *testing.T) {
 	t.Parallel()
-	for _, limited := range []bool{false, true} { // a second attempt looks, too, before GitHub acts, and invites nobody
-		w := setup(t)
-		w.buy(t, "u1", "pay1", "octo")
-		w.github.Script("octo", testenv.Reply{Drops: true}, testenv.Reply{Status: 429, Header: map[string]string{"Retry-After": "1"}})
-		r := w.inviter(t)
-		reconcile(t, r)
-		if limited {
-			w.clock.Advance(2 * time.Second)
-			reconcile(t, r)
-		}
-		w.refund(t, "pay1")
-		w.clock.Advance(2 * time.Second)
-		reconcile(t, r)
-		w.github.InviteByHand("octo") // now GitHub acts
-		w.clock.Advance(lateAction)
-		reconcile(t, r)
-		w.requireStatus(t, "u1", "pay1", Withdrawn)
-		require.Nil(t, w.github.Invitation("octo"))
-	}
+	w := setup(t)
+	w.buy(t, "u1", "pay1", "octo")
+	w.github.Script("octo", testenv.Reply{Drops: true})
+	r := w.inviter(t)
+	reconcile(t, r)
+	w.refund(t, "pay1")
+	w.clock.Advance(2 * time.Second)
+	reconcile(t, r)
+	w.github.InviteByHand("octo") // now GitHub acts
+	w.clock.Advance(lateAction)
+	reconcile(t, r)
+	w.requireStatus(t, "u1", "pay1", Withdrawn)
+	require.Nil(t, w.github.Invitation("octo"))
 }
 
 func TestAPurchaseWaitsForAWithdrawalOnWhichGitHubActsAfterItsAnswerWasLost(t *testing.T) {
@@ -47,4 +41,34 @@ func TestAPurchaseWaitsForAWithdrawalOnWhichGitHubActsAfterItsAnswerWasLost(t *t
 	w.requireStatus(t, "u1", "pay2", Invited)
 	require.NotNil(t, w.github.Invitation("octo"))
 	require.Equal(t, 2, w.github.Sent("octo"))
+}
+
+// If the next attempt invited at once, GitHub could act on the first request after the second invitation was taken back.
+func TestTheNextInvitationWaitsForARequestWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, dies := range []bool{true, false} { // the process, while it invites
+		w := setup(t)
+		w.remove = true
+		w.buy(t, "u1", "pay1", "octo")
+		r := w.inviter(t)
+		if dies {
+			require.False(t, w.runAndDie(t, t, 2))
+		} else {
+			w.github.Script("octo", testenv.Reply{Drops: true})
+			reconcile(t, r)
+		}
+		w.clock.Advance(attemptExpiry)
+		reconcile(t, r)
+		require.Zero(t, w.github.Sent("octo"))
+		w.github.InviteByHand("octo") // now GitHub acts
+		w.github.Accept(t, "octo")
+		w.clock.Advance(lateAction)
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "pay1", Collaborator)
+		w.refund(t, "pay1")
+		reconcile(t, r)
+		w.requireStatus(t, "u1", "pay1", Withdrawn)
+		require.False(t, w.github.HasAccess("octo"))
+		require.Equal(t, 1, w.github.Sent("octo"))
+	}
 }

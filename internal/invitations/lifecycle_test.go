@@ -132,7 +132,7 @@ func TestAccessFromAnInvitationWithALostAnswerIsRemoved(t *testing.T) {
 	r := w.inviter(t)
 	reconcile(t, r)
 	w.github.Accept(t, "octo")
-	w.clock.Advance(2 * time.Second)
+	w.clock.Advance(lateAction)
 	reconcile(t, r)
 	w.requireStatus(t, "u1", "pay1", Collaborator)
 	w.refund(t, "pay1")

@@ -384,16 +384,13 @@ func (m *model) choices(repository string, now time.Time, perDay int) (possible 
 	for _, i := range m.sorted() {
 		name := deref(i.GitHubUser)
 		if i.Repository != repository || name == "" || i.DueAt.After(now) || i.Status == Withdrawn || m.anyAttempt(func(a *modelAttempt) bool {
-			return a.Key.Repository == repository && a.open() && sameName(a.GitHubUser, name)
+			return a.Key.Repository == repository && sameName(a.GitHubUser, name) && (a.open() || a.is(OutcomeUnknown) &&
+				a.AnsweredAt.After(now.Add(-lateAction)) && !a.AnsweredAt.After(now.Add(maxAhead)))
 		}) {
 			continue
 		}
 		kept := m.kept(i.UserID, i.PaymentID)
-		taken := m.anyAttempt(func(a *modelAttempt) bool {
-			return a.Key.Repository == repository && sameName(a.GitHubUser, name) && a.Purpose == AttemptWithdraw && a.is(OutcomeUnknown) &&
-				a.AnsweredAt.After(now.Add(-lateAction)) && !a.AnsweredAt.After(now.Add(maxAhead))
-		})
-		if kept && i.Status == Pending && !i.Revoked && !taken {
+		if kept && i.Status == Pending && !i.Revoked {
 			if used < perDay {
 				add(1, i, oldest)
 			}
@@ -403,10 +400,7 @@ func (m *model) choices(repository string, now time.Time, perDay int) (possible 
 				add(2, i, oldest)
 			}
 		}
-		if i.Revoked && !kept && (i.Status != Pending || !m.anyAttempt(func(a *modelAttempt) bool {
-			return a.Key.Repository == repository && sameName(a.GitHubUser, name) && a.Purpose == AttemptInvite && a.is(OutcomeUnknown) &&
-				a.AnsweredAt.After(now.Add(-lateAction)) && !a.AnsweredAt.After(now.Add(maxAhead))
-		})) {
+		if i.Revoked && !kept {
 			add(3, i, due)
 		}
 		if kept && i.Status == Invited && !i.Revoked {
@@ -543,12 +537,10 @@ func (m *model) recordNext(answer Answer, now time.Time) {
 }
 
 func (m *model) endEarlier(attempt *Attempt, answer Answer, now time.Time) {
-	known := answer.Outcome == OutcomeSent || answer.Ended == OutcomeSent
 	name := *attempt.GitHubUser
 	for _, a := range m.attempts {
 		if a.Key.Repository == attempt.Repository && sameName(a.GitHubUser, name) && a.is(OutcomeUnknown) &&
-			a.Purpose == AttemptInvite && a.ID < attempt.ID &&
-			(known || !a.AnsweredAt.After(now.Add(-lateAction))) {
+			a.Purpose == AttemptInvite && a.ID < attempt.ID {
 			a.Outcome = &answer.Ended
 		}
 	}

@@ -76,7 +76,7 @@ func TestConcurrentInvitersInviteEachUserOnceWithinTheQuota(t *testing.T) {
 			group.Go(func() { reconcile(t, r) })
 		}
 		group.Wait()
-		w.clock.Advance(2 * time.Second)
+		w.clock.Advance(lateAction)
 	}
 	sent := 0
 	for i := range 12 {

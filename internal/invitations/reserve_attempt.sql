@@ -1,8 +1,9 @@
 -- chooses and reserves the next attempt, one with the fewest consecutive failures: first new invitations within
 -- the quota, the oldest purchase first; then withdrawals; then invitations to look at again. An
 -- invitation needs a kept purchase: it is not refunded, and if it lasts as long as its subscription, that has not ended. A
--- withdrawal needs one that was not kept at the last scan and is not kept now. After a withdrawal whose answer was lost,
--- GitHub may still act on it, so for $4 (lateAction) its GitHub user is not invited. A time further ahead than $5 (maxAhead) does not count.
+-- withdrawal needs one that was not kept at the last scan and is not kept now. A GitHub user waits while an attempt is
+-- under way, and for $4 (lateAction) after one of unknown outcome, because GitHub may still act on its request. A time
+-- further ahead than $5 (maxAhead) does not count.
 with quota as (
   select count(*) as used
   from payfold.invitation_attempt
@@ -14,6 +15,10 @@ with quota as (
   where i.repository = $1 and i.github_username is not null and i.due_at <= $2 and i.status <> 'withdrawn'
     and lower(i.github_username) <> all (array(
       select lower(github_username) from payfold.invitation_attempt where repository = $1 and outcome is null
+      union all
+      select lower(github_username) from payfold.invitation_attempt
+      where repository = $1 and outcome = 'unknown'
+        and answered_at > $2::timestamptz - $4::interval and answered_at <= $2::timestamptz + $5::interval
     ))
 ), kept as not materialized (
   select user_id, provider_payment_id, github_username
@@ -24,11 +29,6 @@ with quota as (
   from free f
   join kept using (user_id, provider_payment_id)
   where f.status = 'pending' and not f.revoked
-    and lower(f.github_username) <> all (array( -- GitHub may still act on a withdrawal whose answer was lost
-      select lower(github_username) from payfold.invitation_attempt
-      where repository = $1 and purpose = 'withdraw' and outcome = 'unknown'
-        and answered_at > $2::timestamptz - $4::interval and answered_at <= $2::timestamptz + $5::interval
-    ))
 ), candidate as (
   (select 1 as turn, 'invite' as purpose, f.*
    from wanted f
@@ -43,7 +43,6 @@ with quota as (
      select lower(github_username) from payfold.invitation_attempt
      where repository = $1 and purpose = 'invite' and outcome = 'unknown'
        and reserved_at > $2::timestamptz - interval '24 hours' and reserved_at <= $2::timestamptz + $5::interval
-       and outcome is distinct from 'not_sent' -- redundant, but Postgres needs it to use the index invitation_attempt_quota
    ))
    order by f.consecutive_failures, f.activated_at, f.user_id
    limit 1)
@@ -52,12 +51,6 @@ with quota as (
    from free f
    left join kept using (user_id, provider_payment_id)
    where f.revoked and kept.user_id is null
-     and (f.status <> 'pending' or not exists ( -- GitHub may still act on a request whose answer was lost
-       select from payfold.invitation_attempt a
-       where a.repository = $1 and lower(a.github_username) = lower(f.github_username)
-         and a.purpose = 'invite' and a.outcome = 'unknown' and a.answered_at > $2::timestamptz - $4::interval
-         and a.answered_at <= $2::timestamptz + $5::interval
-     ))
    order by f.due_at, f.user_id
    limit 1)
   union all

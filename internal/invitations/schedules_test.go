@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -381,22 +380,9 @@ func (w *shop) act(r *http.Request, late bool) *http.Response {
 		}
 		if r.Method == http.MethodDelete && (was.invited && !now.invited || was.access && !now.access) {
 			of.ended++
-			if !late && of.last != nil {
-				w.forgetInvitation(name, of.last.CreatedAt)
-			}
 		}
 	}
 	return answer
-}
-
-// forgetInvitation drops the late requests from before a time that would invite the user. payfold does not expect that GitHub
-// acts on one after a later attempt has invited, and that was taken back: decision 11 says what happens then.
-func (w *shop) forgetInvitation(name string, before time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.late = slices.DeleteFunc(w.late, func(one lateRequest) bool {
-		return one.request.Method == http.MethodPut && path.Base(one.request.URL.Path) == name && !one.until.Add(-maxLate).After(before)
-	})
 }
 
 // letLateRequestsArrive lets GitHub act on some of the requests, or on all that must have arrived by a time. Some never do.

@@ -136,6 +136,7 @@ func TestARefundTakesNothingThatSomebodyElseGaveAfterPayfoldsInvitationEnded(t *
 		Withdrawn: func(t *testing.T, w *world) { w.refund(t, "pay1") },
 		"withdrawn, its answer was lost": func(t *testing.T, w *world) {
 			w.exec(t, "update payfold.invitation_attempt set outcome = 'unknown'")
+			w.clock.Advance(lateAction)
 			w.refund(t, "pay1")
 		},
 		Declined: func(t *testing.T, w *world) {

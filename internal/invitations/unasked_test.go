@@ -3,7 +3,6 @@ package invitations
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,10 +17,7 @@ func TestARefundKeepsTheAccessByHandOfABuyerWhomADeadProcessNeverInvited(t *test
 		require.False(t, w.runAndDie(t, t, steps))
 		w.github.AddCollaborator("octo")
 		w.refund(t, "pay1")
-		for _, wait := range []time.Duration{attemptExpiry, lateAction} {
-			w.clock.Advance(wait)
-			reconcile(t, w.inviter(t))
-		}
+		w.outlive(t, w.inviter(t))
 		w.requireStatus(t, "u1", "pay1", Withdrawn)
 		require.True(t, w.github.HasAccess("octo"))
 	}
@@ -36,10 +32,7 @@ func TestARefundTakesTheAccessOfABuyerWhomADeadProcessMayHaveInvited(t *testing.
 		require.False(t, w.runAndDie(t, t, steps))
 		w.github.AddCollaborator("octo")
 		w.refund(t, "pay1")
-		for _, wait := range []time.Duration{attemptExpiry, lateAction} {
-			w.clock.Advance(wait)
-			reconcile(t, w.inviter(t))
-		}
+		w.outlive(t, w.inviter(t))
 		w.requireStatus(t, "u1", "pay1", Withdrawn)
 		require.False(t, w.github.HasAccess("octo"))
 	}

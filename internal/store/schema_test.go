@@ -115,12 +115,12 @@ func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	steps := fstest.MapFS{
-		"001_payfold.sql":              {Data: []byte("select 1")},
-		"002_wallet.sql":               {Data: []byte("select 1")},
-		"003_catalogue.sql":            {Data: []byte("select 1")},
-		"004_reconciled.sql":           {Data: []byte("select 1")},
-		"005_withdrawals_in_doubt.sql": {Data: []byte("select 1")},
-		"006_later.sql":                {Data: []byte("alter table payfold.invitation_attempt add column later int")},
+		"001_payfold.sql":           {Data: []byte("select 1")},
+		"002_wallet.sql":            {Data: []byte("select 1")},
+		"003_catalogue.sql":         {Data: []byte("select 1")},
+		"004_reconciled.sql":        {Data: []byte("select 1")},
+		"005_attempts_in_doubt.sql": {Data: []byte("select 1")},
+		"006_later.sql":             {Data: []byte("alter table payfold.invitation_attempt add column later int")},
 	}
 	reader, batch := fixture.Connect(ctx, t, s), fixture.Connect(ctx, t, s, "lock_timeout", "5s")
 	_, err := reader.Exec(ctx, "begin; select count(*) from payfold.invitation_attempt")

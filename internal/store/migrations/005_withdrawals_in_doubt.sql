@@ -1,6 +1,0 @@
--- few withdrawals have no known outcome, and each choice of an attempt looks for them
-create index invitation_attempt_in_doubt on payfold.invitation_attempt (repository) where purpose = 'withdraw' and outcome = 'unknown';
-
----- create above / drop below ----
-
-drop index payfold.invitation_attempt_in_doubt;
