@@ -17,6 +17,7 @@ type frame struct {
 	Path     string
 	Search   string
 	Version  string
+	Zone     string // the shop's, in which a filter's times are read
 	Personal bool // show names and whole bodies
 	Live     bool // whether the page follows the tables
 	Session  bool // whether the viewer can log out
@@ -48,7 +49,8 @@ var menu = []menuItem{
 
 func (c *Console) frame(r *http.Request, asked query, shown view) frame {
 	out := frame{
-		Title: shown.title, Moment: shown.moment, Schema: asked.schema, Path: r.URL.EscapedPath(), Search: asked.Get("q"), Version: c.Version,
+		Title: shown.title, Moment: shown.moment, Schema: asked.schema, Path: r.URL.EscapedPath(), Search: asked.Get("q"),
+		Zone: asked.zone.String(), Version: c.Version,
 		Personal: c.ShowPersonalData, Live: !shown.moment.At.IsZero() && asked.Get("before") == "" && asked.Get("after") == "", Data: shown.data,
 		Session: c.Guard.HasSession(r.Context()), query: asked.Values,
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -171,6 +172,22 @@ func TestAListRefusesWhatItCannotFilter(t *testing.T) {
 		answer, text := get(t, server, path)
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, path)
 		require.Contains(t, text, "The address cannot be read", path)
+	}
+}
+
+func TestAFilterNamesTheZoneInWhichItReadsTimes(t *testing.T) {
+	t.Parallel()
+	config, _ := shop(t)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	config.TimeZone = berlin
+	server := run(t, config)
+	for path, label := range map[string]string{
+		"/events": "Received from", "/payments": "Paid from", "/subscriptions": "Status since", "/customers": "Period ends before",
+	} {
+		_, text := get(t, server, path)
+		require.Contains(t, text, label+" (Europe/Berlin)<input", path)
+		require.NotContains(t, text, "(UTC)", path)
 	}
 }
 
