@@ -72,8 +72,8 @@ func (l *moneyList) ofAmounts(o *overviewPage) {
 	for i := range o.Figures.Disputes {
 		d := &o.Figures.Disputes[i]
 		*l = append(*l, concern{
-			What: fmt.Sprintf("%s this week: %s.", page.Count(d.Count, "dispute"), moneyOf(d)), Sum: d.Sum.Float(),
-			Next: "Answer them in the provider's dashboard before their deadline.", Path: "/events",
+			What: fmt.Sprintf("%s this week: %s.", page.Count(d.Count, "dispute"), moneyOf(&d.Amounts)), Sum: d.Sum.Float(),
+			Next: "Answer them in the provider's dashboard before their deadline.", Payments: d.Payments,
 		})
 	}
 	for i := range o.Standing.PastDue {

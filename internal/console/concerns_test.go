@@ -48,7 +48,7 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 		"2 purchases of product prod_9 granted nothing: EUR 98.00.": func(o *overviewPage) {
 			o.Figures.Ungranted = []browse.Ungranted{{Reason: "unknown_product", Product: "prod_9", Amounts: euros(2, 9800)}}
 		},
-		"1 dispute this week: EUR 20.00.":                       func(o *overviewPage) { o.Figures.Disputes = []browse.Amounts{euros(1, 2000)} },
+		"1 dispute this week: EUR 20.00.":                       func(o *overviewPage) { o.Figures.Disputes = []browse.Disputes{{Amounts: euros(1, 2000)}} },
 		"3 subscriptions are past due: EUR 57.00 a period.":     func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{euros(3, 5700)} },
 		"1 subscription is past due: amount unknown a period.":  func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{{Count: 1}} },
 		"1 buyer owes 7 credits.":                               func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed = 1, 7 },
@@ -100,6 +100,7 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 			var all []string
 			for _, one := range concerns(&o) {
 				all = append(all, one.What)
+				require.NotContains(t, frame{Menu: menu}.Named(one.Path), "/", "the link has the name of a page")
 			}
 			if said == "" {
 				require.Empty(t, all)
@@ -119,7 +120,7 @@ func TestWhatCostsMostMoneyIsSaidFirst(t *testing.T) {
 		{Reason: "unknown_product", Product: "a", Amounts: euros(1, 500), Catalogue: "a: {kind: pro}"},
 		{Reason: "missing_user", Product: "b", Amounts: euros(1, 90), Purchases: []browse.Purchase{{Repair: "ingest complete t1 --user USER"}}},
 	}
-	o.Figures.Disputes, o.Standing.PastDue = []browse.Amounts{euros(1, 100)}, []browse.Amounts{euros(1, 1000)}
+	o.Figures.Disputes, o.Standing.PastDue = []browse.Disputes{{Amounts: euros(1, 100)}}, []browse.Amounts{euros(1, 1000)}
 	var all, codes []string
 	for _, one := range concerns(&o) {
 		all, codes = append(all, strings.Fields(one.What)[0]+strings.Fields(one.What)[1]), append(codes, one.Code)
@@ -141,4 +142,11 @@ func TestABalanceIsTheSumOfAllLinesBeforeIt(t *testing.T) {
 	require.Equal(t, []int64{17, 13}, sums)
 	lines.NotSummed = true
 	require.Nil(t, balances(lines)[0].Sum)
+}
+
+func TestALinkToAPlaceInAPageKeepsTheSchema(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "/?schema=month_end#hour", frame{Schema: "month_end"}.In(attention.LastHour))
+	require.Equal(t, "/#hour", frame{}.In(attention.LastHour))
+	require.Equal(t, "/subscriptions?status=past_due&schema=month_end", frame{Schema: "month_end"}.In("/subscriptions?status=past_due"))
 }

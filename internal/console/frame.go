@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/payfold/payfold/internal/report/attention"
 	"github.com/payfold/payfold/internal/report/browse"
 )
 
@@ -16,8 +17,8 @@ type frame struct {
 	Schema   string // of an address like ?schema=NAME; empty: the live schema
 	Path     string
 	Search   string
-	Version  string
 	Zone     string // the shop's, in which a filter's times are read
+	Version  string
 	Personal bool // show names and whole bodies
 	Live     bool // whether the page follows the tables
 	Session  bool // whether the viewer can log out
@@ -99,14 +100,19 @@ func (f frame) In(path string, pairs ...string) string {
 	return address(path, values)
 }
 
+// address adds values to a path, which can have some, and a place in the page.
 func address(path string, values url.Values) string {
+	path, place, found := strings.Cut(path, "#")
+	if found {
+		place = "#" + place
+	}
 	switch {
 	case len(values) == 0:
-		return path
+		return path + place
 	case strings.Contains(path, "?"):
-		return path + "&" + values.Encode()
+		return path + "&" + values.Encode() + place
 	}
-	return path + "?" + values.Encode()
+	return path + "?" + values.Encode() + place
 }
 
 // With is this address with another value; empty: without the value. A filter that changes begins
@@ -126,6 +132,20 @@ func (f frame) With(name, value string) string {
 		values.Set(name, value)
 	}
 	return address(f.Path, values)
+}
+
+// Named is what a link to a path of a concern says.
+func (f frame) Named(path string) string {
+	if path == attention.LastHour {
+		return "the last hour"
+	}
+	page, _, _ := strings.Cut(path, "?")
+	for _, item := range f.Menu {
+		if item.Path == page {
+			return item.Name
+		}
+	}
+	return page
 }
 
 // Sub is the frame with other data, for a template within the page.

@@ -21,7 +21,9 @@ type Concern struct {
 	What string `json:"what"`
 	Next string `json:"next,omitempty"` // the step that repairs it
 	Code string `json:"code,omitempty"` // a command, or a line of a file, that belongs to the step
-	Path string `json:"path"`           // of the console's page that tells more
+	Path string `json:"path"`           // of the console's page that tells more; may end with a place in it
+
+	Payments []string `json:"payments,omitempty"` // some of those that it is about
 
 	// Urgent: somebody has to look now, also at night.
 	Urgent bool `json:"-"`
@@ -65,6 +67,9 @@ var refusals = map[string]struct{ what, next string }{
 	"too_large":    {"had a body that is too large", "See MAX_BODY_BYTES in the documentation of the variables."},
 }
 
+// LastHour is the path of what the console shows of ingest's answers.
+const LastHour = "/#hour"
+
 // OfIngest says what ingest tells of deliveries, or that it tells nothing, because of fault.
 func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 	if ingest == nil {
@@ -72,21 +77,21 @@ func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 			"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: %s.", fault)
 		return
 	}
-	l.urgent(ingest.NotReady != "", "/projectors", "", "Ingest stores nothing now: %s.", ingest.NotReady)
+	l.urgent(ingest.NotReady != "", LastHour, "", "Ingest stores nothing now: %s.", ingest.NotReady)
 	for _, name := range slices.Sorted(maps.Keys(ingest.GivesUp)) {
 		left := time.Duration(ingest.GivesUp[name] * float64(time.Second))
 		add := l.Add
 		if left < givesUpSoon {
 			add = l.urgent
 		}
-		add(left > 0, "/projectors", "Repair what keeps ingest from storing: ingest status.",
+		add(left > 0, LastHour, "Repair what keeps ingest from storing: ingest status.",
 			"Deliveries of %s are not stored. It stops trying in %s.", name, span(left))
-		add(left <= 0, "/projectors", "Get what was missed: ingest pull "+name+".",
+		add(left <= 0, LastHour, "Get what was missed: ingest pull "+name+".",
 			"%s has stopped trying a delivery that was not stored.", name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(ingest.RefusesSignatures)) {
 		since := time.Duration(ingest.RefusesSignatures[name] * float64(time.Second))
-		l.urgent(since > longRefusing, "/events", "Compare the secret in the provider's dashboard with the variable of ingest.",
+		l.urgent(since > longRefusing, LastHour, "Compare the secret in the provider's dashboard with the variable of ingest.",
 			"No signature of %s was valid for %s.", name, page.Duration(since))
 	}
 	refused := map[string]uint64{}
@@ -99,7 +104,7 @@ func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 		}
 	}
 	for _, answer := range slices.Sorted(maps.Keys(refusals)) {
-		l.Add(refused[answer] > 0, "/events", refusals[answer].next, "In the last quarter of an hour %s %s.",
+		l.Add(refused[answer] > 0, LastHour, refusals[answer].next, "In the last quarter of an hour %s %s.",
 			deliveries(refused[answer]), refusals[answer].what)
 	}
 }
@@ -131,8 +136,8 @@ func (l *List) OfParts(s *status.Status) {
 	l.urgent(!s.Database.IsWorkedOn(), "/projectors", next, NoProjector)
 	if s.Lag != nil {
 		age := time.Duration(s.Lag.Seconds * float64(time.Second))
-		l.urgent(age > lateLag, "/projectors", "", "The tables are behind: %d events are not applied yet, the oldest arrived %s ago.",
-			s.Lag.Events, page.Duration(age))
+		l.urgent(age > lateLag, "/projectors", "", "The tables are behind: %s not applied yet, the oldest arrived %s ago.",
+			page.Clause(s.Lag.Events, "event", "is", "are"), page.Duration(age))
 	}
 }
 

@@ -35,7 +35,7 @@ func TestWhatStopsMoneyIsUrgent(t *testing.T) {
 	said := urgent(nil)
 	require.Len(t, said, 2)
 	require.Equal(t, attention.NoProjector, said[0])
-	require.Contains(t, said[1], "The tables are behind: 1 events are not applied yet")
+	require.Contains(t, said[1], "The tables are behind: 1 event is not applied yet")
 
 	_, err := live.Heartbeat(ctx, shop.Tables)
 	require.NoError(t, err)

@@ -1,14 +1,19 @@
--- the disputes among the newest $3 events from sequence $1 on that were received at $2 or later, by currency
+-- the disputes among the newest $3 events from sequence $1 on that were received at $2 or later, by currency, each with
+-- at most $4 of its payments, the newest first. One that the shop has won takes nothing back, so it is left out.
 with newest as materialized (
   select stream_seq, event_id, action, received_at from processed_event where stream_seq >= $1 order by stream_seq desc limit $3
 ), disputes as (
-  select distinct on (r.reversal_id) r.reversal_id, coalesce(r.amount, r.total, p.amount) as amount, p.currency
+  select distinct on (r.reversal_id) r.provider_payment_id, r.status, e.stream_seq, coalesce(r.amount, r.total, p.amount) as amount,
+    p.currency
   from newest e
-  cross join lateral (
-    select * from reversal where event_id = e.event_id and cause = 'chargeback' and status = 'succeeded' limit 1
-  ) r
+  cross join lateral (select * from reversal where event_id = e.event_id and cause = 'chargeback' limit 1) r
   left join payment_facts p on p.provider_payment_id = r.provider_payment_id
   where e.action = 'reversal' and e.received_at >= $2
-  order by r.reversal_id, e.stream_seq desc
+  order by r.reversal_id, r.occurred_at desc, e.stream_seq desc
 )
-select coalesce(currency, ''), count(*), coalesce(sum(amount), 0)::text, count(amount) from disputes group by 1 order by 2 desc
+select coalesce(currency, ''), count(*), coalesce(sum(amount), 0)::text, count(amount),
+  (array_agg(provider_payment_id order by stream_seq desc) filter (where provider_payment_id is not null))[1:$4]
+from disputes
+where status = 'succeeded'
+group by 1
+order by 2 desc

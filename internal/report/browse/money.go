@@ -111,16 +111,37 @@ func readSilence(ctx context.Context, tx pgx.Tx) (out Silence, err error) {
 //go:embed disputes.sql
 var disputesSQL string
 
-const disputesOf = 7 * 24 * time.Hour
+const (
+	disputesOf  = 7 * 24 * time.Hour
+	maxDisputed = 5 // payments that a page names
+)
+
+// Disputes are those of one currency.
+type Disputes struct {
+	Amounts
+	Payments []string `json:"payments"` // some of those that are disputed, the newest first
+}
 
 // readDisputes reads the disputes of the last week among the newest events, at most limit.
-func readDisputes(ctx context.Context, tx pgx.Tx, now time.Time, limit int64) ([]Amounts, error) {
+func readDisputes(ctx context.Context, tx pgx.Tx, now time.Time, limit int64) ([]Disputes, error) {
 	since := now.Add(-disputesOf)
 	from, err := explain.SeqAt(ctx, tx, since.Add(-explain.ClockSlack))
 	if err != nil {
 		return nil, err
 	}
-	return readAmounts(ctx, tx, "the disputes", disputesSQL, from, since, limit)
+	rows, _ := tx.Query(ctx, disputesSQL, from, since, limit, maxDisputed) // CollectRows returns its error
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Disputes, err error) {
+		var digits string
+		if err = row.Scan(&d.Currency, &d.Count, &digits, &d.Priced, &d.Payments); err != nil {
+			return d, err
+		}
+		d.Sum, err = parseSum(digits)
+		return d, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the disputes: %w", err)
+	}
+	return out, nil
 }
 
 // waitingMoneySQL uses the index payment_facts_unclaimed.

@@ -86,12 +86,30 @@ func TestDisputesOfTheWeekAreAddedUp(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, got, want)
 			if want == 1 {
-				require.Equal(t, Amounts{Currency: "EUR", Count: 1, Sum: SumOf(1000), Priced: 1}, got[0])
+				require.Equal(t, Disputes{Amounts{Currency: "EUR", Count: 1, Sum: SumOf(1000), Priced: 1}, []string{"t1"}}, got[0])
 			}
 			return nil
 		})
 		require.NoError(t, err)
 	}
+}
+
+func TestADisputeThatTheShopHasWonNeedsNobody(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t,
+		`{"id":"e1","eventType":"checkout.completed","object":{"order":{"id":"o1","transaction":"t1","amount_paid":1000,"currency":"EUR"},"metadata":{"kind":"one_time","user_id":"u1","credits":10}}}`,
+		`{"id":"e2","eventType":"dispute.created","object":{"id":"d1","transaction":{"id":"t1"}}}`,
+		`{"id":"e3","eventType":"refund.created","object":{"id":"d1","status":"failed","transaction":{"id":"t1"}}}`)
+	// Not every provider says how a dispute ends.
+	_, err := s.Pool().Exec(ctx, "update reversal set cause = 'chargeback', occurred_at = occurred_at + interval '1 second' where event_id = 'e3'")
+	require.NoError(t, err)
+	require.EqualValues(t, 2, fixture.Number(ctx, t, s, "select count(*) from reversal where reversal_id = 'd1' and cause = 'chargeback'"))
+	err = s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		got, err := readDisputes(ctx, tx, received.Add(time.Hour), window)
+		require.Empty(t, got)
+		return err
+	})
+	require.NoError(t, err)
 }
 
 func TestWhatCustomersOweIsAddedUp(t *testing.T) {

@@ -60,7 +60,7 @@ type Figures struct {
 	Totals
 	Today     Today       `json:"today"`
 	Ungranted []Ungranted `json:"ungranted"` // the most money first
-	Disputes  []Amounts   `json:"disputes"`  // of the last week
+	Disputes  []Disputes  `json:"disputes"`  // of the last week
 	Unclaimed []Amounts   `json:"waiting_for_user_money"`
 	// Fault says why there are no figures.
 	Fault string `json:"fault,omitempty"`
