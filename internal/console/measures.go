@@ -43,6 +43,17 @@ func (m moneyChart) Empty() bool {
 	return m.Currency == "unknown" && m.Total.Gross.Float() == 0 && m.Total.Refunded.Float() == 0
 }
 
+// AnyRefunded reports whether a share of what was paid was taken back.
+func (m moneyChart) AnyRefunded() bool { return m.Total.Rate != nil && *m.Total.Rate != 0 }
+
+// SaidBefore says what came in the time before; empty: nothing.
+func (m moneyChart) SaidBefore() string {
+	if m.Before.Payments == 0 && m.Before.Net == (browse.Sum{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s in the %s before", sumOf(m.Before.Net, m.Currency), page.Count(len(m.Periods), string(m.By)))
+}
+
 // monthly is the recurring revenue of one currency.
 type monthly struct {
 	browse.CurrencyRecurring

@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,10 +25,18 @@ type overviewPage struct {
 	Standing    browse.Standing      `json:"standing"`
 	Revenue     browse.RevenueAnswer `json:"revenue"`
 	Charts      []moneyChart         `json:"-"`
+	Months      []month              `json:"-"` // the present one first; none if nothing was paid
 	Deliveries  *deliveries          `json:"-"` // nil: not known
 	LagMinutes  []lag.Minute         `json:"lag_last_hour"`
 	LagHour     *lagHour             `json:"-"` // nil: not measured
 	Providers   []firstStep          `json:"-"` // of an installation without events
+}
+
+// month is what came in one month.
+type month struct {
+	browse.Period
+	Name string
+	Net  []browse.MoneySum // by currency; those of 0 are left out
 }
 
 const (
@@ -62,6 +72,7 @@ func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view,
 	}
 	c.hidePersonalData(out.Database.Quarantined.Newest)
 	out.Charts = moneyCharts(out.Revenue.Currencies, browse.Day)
+	out.Months = monthsOf(out.Revenue.Months)
 	out.Deliveries = deliveriesOf(out.Ingest, c.clock.zone)
 	if out.LagHour = lagOf(c.Lag, c.clock.now(), c.clock.zone); out.LagHour != nil {
 		out.LagMinutes = out.LagHour.Minutes
@@ -71,6 +82,23 @@ func (c *Console) overview(r *http.Request, _ query, tables *store.Store) (view,
 		out.Providers = c.firstSteps()
 	}
 	return view{"overview.html", "Overview", out.Moment, out, nil}, nil
+}
+
+func monthsOf(currencies []browse.CurrencyRevenue) (out []month) {
+	if len(currencies) == 0 {
+		return nil
+	}
+	for i, name := range []string{"Last month", "This month so far"} {
+		one := month{Period: currencies[0].Periods[i].Period, Name: name}
+		for _, c := range currencies {
+			if net := c.Periods[i].Net; net != (browse.Sum{}) {
+				one.Net = append(one.Net, browse.MoneySum{Currency: c.Currency, Sum: json.Number(net.String())})
+			}
+		}
+		out = append(out, one)
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // ingestTimeout bounds the question how ingest is, because it delays the page.

@@ -39,7 +39,8 @@ func NewMeasures(live string, zone *time.Location, late func()) *Measures {
 	return &Measures{
 		background: b, quick: quick, zone: zone,
 		figures: newKept(quick, 0, func(ctx context.Context, tx pgx.Tx, now Moment) (Figures, error) {
-			return readFigures(ctx, tx, now, page.StartOfDay(page.DateOf(now.At, zone), zone))
+			today := page.DateOf(now.At, zone)
+			return readFigures(ctx, tx, now, page.StartOfDay(today.AddDate(0, 0, -1), zone), page.StartOfDay(today, zone))
 		}),
 		revenue: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
 			return readRevenue(ctx, tx, zone)
@@ -131,17 +132,19 @@ func measureOf[T, V any](of measured[V], items []T) Measure[T] {
 	return Measure[T]{of.At, items, of.fault}
 }
 
-// RevenueOfLastDays returns the revenue of the last days, including the present day.
+// RevenueOfLastDays returns the revenue of the last days, including the present day, and that of the last two months.
 func (m *Measures) RevenueOfLastDays(ctx context.Context, db *store.Store, days int) (RevenueAnswer, error) {
 	revenue, err := m.revenue.get(ctx, db)
 	if err != nil {
 		return RevenueAnswer{}, err
 	}
-	end := Day.next(page.DateOf(revenue.At, m.zone))
+	today := page.DateOf(revenue.At, m.zone)
+	end, month := Day.next(today), Month.start(today)
 	span := spanOfDates(Day.before(end, days), end, Day, m.zone)
 	return RevenueAnswer{
 		Moment: revenue.Moment, Days: since(revenue.value, span), Fault: m.revenueFault(revenue.fault),
 		Currencies: revenueByCurrency(revenue.value, span),
+		Months:     revenueByCurrency(revenue.value, spanOfDates(Month.before(month, 1), Month.next(month), Month, m.zone)),
 	}, nil
 }
 
@@ -150,6 +153,7 @@ type CurrencyRevenue struct {
 	Currency string          `json:"currency"`
 	Periods  []RevenuePeriod `json:"periods"`
 	Total    RevenuePeriod   `json:"total"`
+	Before   RevenuePeriod   `json:"before"` // as many periods before them, added up
 }
 
 // RevenuePeriod is the revenue of one period in minor units. A payment counts at its own time, and a refund at its own.
@@ -170,9 +174,11 @@ func (p *RevenuePeriod) add(day RevenueDay) {
 	}
 }
 
-// revenueByCurrency adds up the days of each period and currency, the currency with the most payments first.
+// revenueByCurrency adds up the days of each period and currency, the currency with the most payments first. It leaves out
+// currencies that only the time before has.
 func revenueByCurrency(days []RevenueDay, span Span) (out []CurrencyRevenue) {
 	periods, at := span.Periods(), span.places()
+	before := span.By.before(span.first, len(periods))
 	for _, day := range days {
 		i, has := at[span.By.start(day.date)]
 		if !has {
@@ -186,9 +192,16 @@ func revenueByCurrency(days []RevenueDay, span Span) (out []CurrencyRevenue) {
 				out[j].Periods[k].Period = p
 			}
 			out[j].Total.Period = Period{span.From, span.To}
+			out[j].Before.Period = Period{page.StartOfDay(before, span.zone), span.From}
 		}
 		out[j].Periods[i].add(day)
 		out[j].Total.add(day)
+	}
+	for _, day := range days {
+		j := slices.IndexFunc(out, func(c CurrencyRevenue) bool { return c.Currency == day.Currency })
+		if j >= 0 && day.date.Before(span.first) && !day.date.Before(before) {
+			out[j].Before.add(day)
+		}
 	}
 	slices.SortFunc(out, func(a, b CurrencyRevenue) int {
 		return cmp.Or(cmp.Compare(b.Total.Payments, a.Total.Payments), cmp.Compare(a.Currency, b.Currency))

@@ -406,7 +406,15 @@ func TestRevenueOfPeriodsIsThatOfTheirDays(t *testing.T) {
 		span, err := SpanOf(shopDays.AddDate(0, 0, 10), shopDays.AddDate(0, 0, 70), shopDays, rapid.SampledFrom(Steps).Draw(t, "by"), time.UTC)
 		require.NoError(t, err)
 		payments := int64(0)
+		before := span.By.before(span.first, len(span.Periods()))
 		for _, c := range revenueByCurrency(days, span) {
+			net := Sum{}
+			for _, d := range days {
+				if d.Currency == c.Currency && !d.date.Before(before) && d.date.Before(span.first) {
+					net = net.Add(d.Net)
+				}
+			}
+			require.Equal(t, net.String(), c.Before.Net.String())
 			for _, p := range c.Periods {
 				gross, refunded, count := new(big.Int), new(big.Int), int64(0)
 				for _, d := range days {

@@ -37,8 +37,8 @@ func readAmounts(ctx context.Context, tx pgx.Tx, what, sql string, args ...any) 
 	return out, nil
 }
 
-// Today is what the events of the present day have brought.
-type Today struct {
+// ReceivedDay is what the events that were received on one day have brought.
+type ReceivedDay struct {
 	Since         time.Time  `json:"since"` // when the day began
 	Complete      bool       `json:"complete"`
 	Payments      int64      `json:"payments"`
@@ -54,20 +54,25 @@ type MoneySum struct {
 	Sum      json.Number `json:"sum"` // has all digits
 }
 
-//go:embed today.sql
-var todaySQL string
+//go:embed received_day.sql
+var receivedDaySQL string
 
-// readToday counts what was received since a moment. It looks at the newest events, at most limit.
-func readToday(ctx context.Context, tx pgx.Tx, since time.Time, limit int64) (Today, error) {
-	out := Today{Since: since}
+// readReceivedDay counts what was received from one moment until another. It looks at the newest events of this time, at
+// most limit.
+func readReceivedDay(ctx context.Context, tx pgx.Tx, since, until time.Time, limit int64) (ReceivedDay, error) {
+	out := ReceivedDay{Since: since}
 	from, err := explain.SeqAt(ctx, tx, since.Add(-explain.ClockSlack))
 	if err != nil {
 		return out, err
 	}
-	err = tx.QueryRow(ctx, todaySQL, from, since, limit).
+	to, err := explain.SeqAt(ctx, tx, until.Add(explain.ClockSlack))
+	if err != nil {
+		return out, err
+	}
+	err = tx.QueryRow(ctx, receivedDaySQL, from, to, since, until, limit).
 		Scan(&out.Complete, &out.Payments, &out.Money, &out.Subscriptions, &out.Refunds, &out.Credits)
 	if err != nil {
-		return out, fmt.Errorf("count what came today: %w", err)
+		return out, fmt.Errorf("count what came on a day: %w", err)
 	}
 	return out, nil
 }
@@ -108,6 +113,12 @@ func readSilence(ctx context.Context, tx pgx.Tx) (out Silence, err error) {
 	return out, nil
 }
 
+// Disputes are those of one currency.
+type Disputes struct {
+	Amounts
+	Payments []string `json:"payments"` // some of those that are disputed, the newest first
+}
+
 //go:embed disputes.sql
 var disputesSQL string
 
@@ -115,12 +126,6 @@ const (
 	disputesOf  = 7 * 24 * time.Hour
 	maxDisputed = 5 // payments that a page names
 )
-
-// Disputes are those of one currency.
-type Disputes struct {
-	Amounts
-	Payments []string `json:"payments"` // some of those that are disputed, the newest first
-}
 
 // readDisputes reads the disputes of the last week among the newest events, at most limit.
 func readDisputes(ctx context.Context, tx pgx.Tx, now time.Time, limit int64) ([]Disputes, error) {

@@ -57,6 +57,13 @@ func TestTodayIsWhatCameSinceTheDayBegan(t *testing.T) {
 	require.Equal(t, fixture.Number(ctx, t, s, "select count(*) from payment where provider_payment_id <> 'p0'"), got.Today.Payments)
 	require.Equal(t, fixture.Number(ctx, t, s, "select sum(delta) from credit_ledger where entry = 'grant' and provider_payment_id <> 'p0'"), got.Today.Credits)
 	require.EqualValues(t, 1, got.Today.Refunds)
+	require.EqualValues(t, 1, got.Yesterday.Payments)
+	require.EqualValues(t, 7, got.Yesterday.Credits)
+	all, err := figuresOf(ctx, s, receivedAt(1))
+	require.NoError(t, err)
+	got, err = figuresOf(ctx, s, receivedAt(1).AddDate(0, 0, 1)) // all of it was yesterday
+	require.NoError(t, err)
+	require.Equal(t, all.Today, got.Yesterday)
 	got, err = figuresOf(ctx, s, receivedAt(1000))
 	require.NoError(t, err)
 	require.Zero(t, got.Today.Payments+got.Today.Refunds+got.Today.Credits+got.Today.Subscriptions)

@@ -58,7 +58,8 @@ func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (Ov
 // the computation.
 type Figures struct {
 	Totals
-	Today     Today       `json:"today"`
+	Today     ReceivedDay `json:"today"`
+	Yesterday ReceivedDay `json:"yesterday"`
 	Ungranted []Ungranted `json:"ungranted"` // the most money first
 	Disputes  []Disputes  `json:"disputes"`  // of the last week
 	Unclaimed []Amounts   `json:"waiting_for_user_money"`
@@ -76,15 +77,18 @@ func (m *Measures) Figures(ctx context.Context, db *store.Store) (Figures, error
 	return last.value, nil
 }
 
-// readFigures reads the figures. today is when the present day began.
-func readFigures(ctx context.Context, tx pgx.Tx, now Moment, today time.Time) (f Figures, err error) {
+// readFigures reads the figures. today and yesterday are when these days began.
+func readFigures(ctx context.Context, tx pgx.Tx, now Moment, yesterday, today time.Time) (f Figures, err error) {
 	if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
 		return f, err
 	}
 	if f.Totals, err = totals(ctx, tx, now, window); err != nil {
 		return f, err
 	}
-	if f.Today, err = readToday(ctx, tx, today, window); err != nil {
+	if f.Today, err = readReceivedDay(ctx, tx, today, now.At.Add(explain.ClockSlack), window); err != nil {
+		return f, err
+	}
+	if f.Yesterday, err = readReceivedDay(ctx, tx, yesterday, today, window); err != nil {
 		return f, err
 	}
 	if f.Ungranted, err = readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases); err != nil {

@@ -34,8 +34,9 @@ type RevenueDay struct {
 // RevenueAnswer has the revenue of some days. Its Moment is the moment of the computation.
 type RevenueAnswer struct {
 	Moment
-	Days       []RevenueDay      `json:"days"` // the newest first
-	Currencies []CurrencyRevenue `json:"-"`    // of the same days
+	Days       []RevenueDay      `json:"days"`   // the newest first
+	Currencies []CurrencyRevenue `json:"-"`      // of the same days
+	Months     []CurrencyRevenue `json:"months"` // the last month, and the present one so far
 	// Fault says why the days cannot be added up.
 	Fault string `json:"fault,omitempty"`
 }

@@ -128,6 +128,9 @@ func TestRevenueIsKeptForHalfAMinute(t *testing.T) {
 	require.Len(t, got.Days, 2)
 	require.Equal(t, RevenueDay{Day: got.Days[0].Day, Currency: "EUR", Kind: "pro", Payments: 1, Gross: SumOf(100), Net: SumOf(100), date: today}, got.Days[0])
 	require.Empty(t, got.Fault)
+	require.Equal(t, SumOf(200), got.Currencies[0].Before.Net, "of the two days before")
+	thisMonth := int64(min(5, today.Day()))
+	require.Equal(t, []Sum{SumOf(500 - 100*thisMonth), SumOf(100 * thisMonth)}, []Sum{got.Months[0].Periods[0].Net, got.Months[0].Periods[1].Net})
 
 	_, err = s.Pool().Exec(ctx, "delete from payment_facts")
 	require.NoError(t, err)

@@ -104,6 +104,6 @@ func ids(list []explain.WithWhy) []string {
 // figuresOf reads the figures of a day that began then.
 func figuresOf(ctx context.Context, s *store.Store, today time.Time) (Figures, error) {
 	return viewEvents(ctx, s, func(ctx context.Context, tx pgx.Tx, now Moment) (Figures, error) {
-		return readFigures(ctx, tx, now, today)
+		return readFigures(ctx, tx, now, today.AddDate(0, 0, -1), today)
 	})
 }
