@@ -25,6 +25,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"at":          clock{}.at,
 	"exact":       clock{}.exact,
 	"clean":       page.Clean,
+	"words":       words,
 	"digits":      digits,
 	"signed":      func(n int64) string { return fmt.Sprintf("%+d", n) },
 	"money":       money,
@@ -79,6 +80,9 @@ func parse(all *template.Template) *template.Template {
 	}
 	return template.Must(all, err)
 }
+
+// words is a status, an outcome or a reason for people: "past due".
+func words(name any) string { return strings.ReplaceAll(page.Clean(fmt.Sprint(name)), "_", " ") }
 
 // noValue stands for what there is none of.
 const noValue = "–"

@@ -44,6 +44,9 @@ type change struct {
 func (p userPage) Timeline() (out []timed) {
 	packs, grants := changes(p.Packs, "credits of packs"), changes(p.Grants, "credits of subscriptions")
 	for _, event := range slices.Backward(p.Events.Items) {
+		if event.UserID == p.ID { // the page is about this customer
+			event.UserID = ""
+		}
 		one := timed{WithWhy: event}
 		for _, of := range []map[string]change{packs, grants} {
 			if changed, ok := of[event.EventID]; ok {

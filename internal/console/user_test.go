@@ -90,7 +90,7 @@ func TestTheOlderHistoryOfACustomerIsALinkAway(t *testing.T) {
 	for path := "/users/" + customer; path != ""; {
 		answer, text := get(t, server, path)
 		require.Equal(t, http.StatusOK, answer.StatusCode)
-		for range regexp.MustCompile(`<li><a class="id" href="/events/regular`).FindAllString(text, -1) {
+		for range regexp.MustCompile(` · <a class="id" href="/events/regular`).FindAllString(text, -1) {
 			seen++
 		}
 		older := next.FindStringSubmatch(text)
@@ -155,7 +155,7 @@ func TestACustomersPageCanBeAskedByDate(t *testing.T) {
 		answer, text := get(t, server, "/users/dated"+asked)
 		require.Equal(t, http.StatusOK, answer.StatusCode, asked)
 		var shown []string
-		for _, found := range regexp.MustCompile(`<li><a class="id" href="/events/(dated\d)`).FindAllStringSubmatch(text, -1) {
+		for _, found := range regexp.MustCompile(` · <a class="id" href="/events/(dated\d)`).FindAllStringSubmatch(text, -1) {
 			shown = append(shown, found[1])
 		}
 		require.Equal(t, events, shown, asked)
