@@ -24,6 +24,8 @@ var sources embed.FS
 var pages = parse(template.New("").Funcs(template.FuncMap{
 	"at":          clock{}.at,
 	"exact":       clock{}.exact,
+	"daysAgo":     clock{}.daysAgo,
+	"monthBegin":  clock{}.monthBegin,
 	"clean":       page.Clean,
 	"words":       words,
 	"digits":      digits,
@@ -87,9 +89,11 @@ func words(name any) string { return strings.ReplaceAll(page.Clean(fmt.Sprint(na
 // noValue stands for what there is none of.
 const noValue = "–"
 
-// with returns a copy of the templates that writes times by the clock.
+// with returns a copy of the templates that writes times and dates by the clock.
 func with(c clock) *template.Template {
-	return template.Must(pages.Clone()).Funcs(template.FuncMap{"at": c.at, "exact": c.exact})
+	return template.Must(pages.Clone()).Funcs(template.FuncMap{
+		"at": c.at, "exact": c.exact, "daysAgo": c.daysAgo, "monthBegin": c.monthBegin,
+	})
 }
 
 // digits formats a whole number, or a pointer to one, in plain digits; nil is a dash.

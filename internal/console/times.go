@@ -31,6 +31,17 @@ func (c clock) exact(t time.Time) string {
 	return t.In(c.zone).Format("2006-01-02 15:04:05 MST")
 }
 
+// daysAgo is the date of some days ago, as a filter reads it.
+func (c clock) daysAgo(days int) string {
+	return c.now().In(c.zone).AddDate(0, 0, -days).Format(time.DateOnly)
+}
+
+// monthBegin is the first date of the present month.
+func (c clock) monthBegin() string {
+	now := c.now().In(c.zone)
+	return now.AddDate(0, 0, 1-now.Day()).Format(time.DateOnly)
+}
+
 // relative says how long before or after now a moment is, roughly. Clocks differ, so the next seconds are now.
 func relative(age time.Duration) string {
 	switch {

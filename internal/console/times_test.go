@@ -18,6 +18,8 @@ func TestATimeIsThatOfTheShopWithItsAge(t *testing.T) {
 	require.EqualValues(t, `<time datetime="2026-11-30T23:30:00Z">2026-11-30 23:30:00Z</time> <span class="ago quiet">in 2 days</span>`,
 		of(time.UTC).at(now.Add(48*time.Hour)))
 	require.EqualValues(t, noValue, of(berlin).at(time.Time{}))
+	require.Equal(t, []string{"2026-11-29", "2026-11-28", "2026-11-01"}, []string{of(berlin).daysAgo(0), of(berlin).daysAgo(1), of(berlin).monthBegin()})
+	require.Equal(t, "2026-11-28", of(time.UTC).daysAgo(0))
 	require.Equal(t, "now", relative(-time.Second))
 	require.Equal(t, []string{"now", "3 h ago", noValue}, []string{ago(now, now.Add(-time.Millisecond)), ago(now, now.Add(-3*time.Hour)), ago(now, time.Time{})})
 }
