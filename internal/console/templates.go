@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,8 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"clean":       page.Clean,
 	"words":       words,
 	"digits":      digits,
-	"signed":      func(n int64) string { return fmt.Sprintf("%+d", n) },
+	"whole":       whole,
+	"signed":      signed,
 	"money":       money,
 	"ago":         ago,
 	"seconds":     func(s float64) string { return page.Duration(time.Duration(s * float64(time.Second))) },
@@ -106,6 +108,23 @@ func digits(n any) string {
 		value = value.Elem()
 	}
 	return fmt.Sprint(value.Interface())
+}
+
+// whole is digits with separators of thousands.
+func whole(n any) string {
+	text := digits(n)
+	if value, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return page.Grouped(value)
+	}
+	return text
+}
+
+// signed is a whole number with its sign, and separators of thousands.
+func signed(n int64) string {
+	if n < 0 {
+		return page.Grouped(n)
+	}
+	return "+" + page.Grouped(n)
 }
 
 // money formats an amount in a currency's minor unit: a whole number, a pointer to one, or a sum; nil is a dash.
