@@ -60,6 +60,9 @@ type monthly struct {
 	Drawing figure
 }
 
+// AtEnd returns the recurring revenue at the end of the span.
+func (m monthly) AtEnd() browse.Sum { return m.Periods[len(m.Periods)-1].Monthly }
+
 const defaultStep = browse.Day
 
 func (c *Console) measures(r *http.Request, asked query, tables *store.Store) (view, error) {

@@ -16,7 +16,7 @@ var reasons = map[projections.Reason]string{
 	projections.UnknownProduct:   "It names no product that the catalogue has. The page of each event names the provider's id of the product." + addToCatalogue,
 	projections.KindMismatch:     "Its metadata names another kind than the catalogue has for the product. Buyers can edit the metadata of a checkout link.",
 	projections.MissingCredits:   "It sells a credit pack without a number of credits: the checkout's metadata needs credits, or the catalogue needs them for the product.",
-	projections.OutOfRange: "A number in it is out of range: credits and units are whole numbers from 1 to 1000000000000, the amounts of a reversal are whole numbers of at least 0," +
+	projections.OutOfRange: "A number in it is out of range: credits and units are whole numbers from 1 to 1,000,000,000,000, the amounts of a reversal are whole numbers of at least 0," +
 		" and balances have a maximum.",
 	projections.PaymentConflict: "It names another user, another kind of purchase or another provider than its payment has.",
 	projections.Internal:        "The database refused the rows it would have written. Somebody has changed something in the database, or this is a fault of payfold.",

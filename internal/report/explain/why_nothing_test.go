@@ -153,7 +153,7 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 			bare,
 			logOf{with(paid, func(e *event) { e.Credits = number(0) })},
 			"e1", "rejected out_of_range",
-			"A number in it is out of range: credits and units are whole numbers from 1 to 1000000000000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It changed nothing.",
+			"A number in it is out of range: credits and units are whole numbers from 1 to 1,000,000,000,000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It changed nothing.",
 		},
 		"too few credits with two names": {
 			bare,
@@ -163,7 +163,7 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 				{ID: "e3", Action: payment, Transaction: "t1", Order: "o1", Kind: pack, UserID: "u1", Credits: number(0)},
 			},
 			"e3", "rejected out_of_range",
-			"A number in it is out of range: credits and units are whole numbers from 1 to 1000000000000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It claimed and granted nothing itself.",
+			"A number in it is out of range: credits and units are whole numbers from 1 to 1,000,000,000,000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It claimed and granted nothing itself.",
 		},
 
 		"a newer event of another user": {

@@ -157,7 +157,7 @@ func TestWhatAReversalDid(t *testing.T) {
 			bare,
 			logOf{paid, refund("e2", "t1", events.Reversal{Amount: unreadable})},
 			"e2", "rejected out_of_range",
-			"A number in it is out of range: credits and units are whole numbers from 1 to 1000000000000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It took nothing back.",
+			"A number in it is out of range: credits and units are whole numbers from 1 to 1,000,000,000,000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It took nothing back.",
 		},
 		"a refund of another provider": {
 			bare,
