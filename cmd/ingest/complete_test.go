@@ -12,19 +12,21 @@ import (
 	"github.com/payfold/payfold/internal/cli"
 )
 
-// A product of which the catalogue has one offer grants the same at any time. Of several, the offer of the purchase counts,
-// so somebody must say when that was.
+// A product of which the catalogue has one offer grants the same at any time. Of several, the offer of the purchase
+// counts, so somebody must say when that was.
 func TestACompletedPurchaseHasTheTimeOfItsOffer(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "catalogue.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("version: 1\nproducts:\n  tool: {kind: pro}\n"+
-		"  pack: [{from: 2026-01-01, kind: one_time, credits: 100}, {from: 2026-03-01, kind: one_time, credits: 120}]\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("version: 1\nproducts:\n  tool: {kind: pro}\n  pack:\n"+
+		"  - {from: 2026-01-01, kind: one_time, credits: 100}\n"+
+		"  - {from: 2026-03-01, kind: one_time, credits: 120}\n"), 0o600))
 	complete := func(args ...string) (time.Time, error) {
 		var grammar struct {
 			Complete completeCommand `cmd:""`
 		}
 		args = append([]string{
-			"complete", "tran_1", "--user=u_1", "--reason=x", "--payfold-event-secret=whsec_0123456789abcdef", "--catalogue-file=" + file,
+			"complete", "tran_1", "--user=u_1", "--reason=x",
+			"--payfold-event-secret=whsec_0123456789abcdef", "--catalogue-file=" + file,
 		}, args...)
 		_, err := cli.Parse(&grammar, "ingest", "", args, io.Discard, io.Discard)
 		return grammar.Complete.event.Time, err

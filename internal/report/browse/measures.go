@@ -224,14 +224,12 @@ func readCredits(ctx context.Context, tx pgx.Tx, live bool, zone *time.Location)
 	rows, _ := tx.Query(ctx, creditsSQL, live, zone.String()) // CollectRows returns its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e ExpiringCredits, err error) {
 		var month *time.Time
-		var credits string
-		if err = row.Scan(&e.Kind, &month, &credits); err != nil {
+		if err = row.Scan(&e.Kind, &month, &e.Credits); err != nil {
 			return e, err
 		}
 		if month != nil {
 			e.Month, e.End = new(page.StartOfDay(*month, zone)), page.StartOfDay(Month.next(*month), zone)
 		}
-		e.Credits, err = parseSum(credits)
-		return e, err
+		return e, nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/report/explain"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // Amounts are a number of things with a price in one currency, and the sum of these prices, in the minor unit.
@@ -21,20 +22,8 @@ type Amounts struct {
 }
 
 // readAmounts reads rows of a currency, a count, a sum in digits and the count of known amounts.
-func readAmounts(ctx context.Context, tx pgx.Tx, what, sql string, args ...any) (out []Amounts, err error) {
-	out = []Amounts{}
-	rows, _ := tx.Query(ctx, sql, args...) // ForEachRow returns its error
-	var one Amounts
-	var digits string
-	_, err = pgx.ForEachRow(rows, []any{&one.Currency, &one.Count, &digits, &one.Priced}, func() (err error) {
-		one.Sum, err = parseSum(digits)
-		out = append(out, one)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", what, err)
-	}
-	return out, nil
+func readAmounts(ctx context.Context, tx pgx.Tx, what, sql string) ([]Amounts, error) {
+	return store.Collect(ctx, tx, "read "+what, pgx.RowToStructByPos[Amounts], sql)
 }
 
 // ReceivedDay is what the events that were received on one day have brought.
@@ -134,19 +123,7 @@ func readDisputes(ctx context.Context, tx pgx.Tx, now time.Time, limit int64) ([
 	if err != nil {
 		return nil, err
 	}
-	rows, _ := tx.Query(ctx, disputesSQL, from, since, limit, maxDisputed) // CollectRows returns its error
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d Disputes, err error) {
-		var digits string
-		if err = row.Scan(&d.Currency, &d.Count, &digits, &d.Priced, &d.Payments); err != nil {
-			return d, err
-		}
-		d.Sum, err = parseSum(digits)
-		return d, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the disputes: %w", err)
-	}
-	return out, nil
+	return store.Collect(ctx, tx, "read the disputes", pgx.RowToStructByPos[Disputes], disputesSQL, from, since, limit, maxDisputed)
 }
 
 // waitingMoneySQL uses the index payment_facts_unclaimed.

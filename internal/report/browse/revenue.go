@@ -62,11 +62,9 @@ func readRevenue(ctx context.Context, tx pgx.Tx, zone *time.Location) ([]Revenue
 	days := revenueDays{}
 	rows, _ := tx.Query(ctx, revenuePaidSQL, zone.String()) // ForEachRow returns its error
 	var d RevenueDay
-	var gross string
-	_, err := pgx.ForEachRow(rows, []any{&d.date, &d.Currency, &d.Kind, &d.Payments, &gross}, func() (err error) {
-		d.Gross, err = parseSum(gross)
+	_, err := pgx.ForEachRow(rows, []any{&d.date, &d.Currency, &d.Kind, &d.Payments, &d.Gross}, func() error {
 		*days.at(d.date, d.Currency, d.Kind) = d
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err

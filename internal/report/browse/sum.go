@@ -26,13 +26,15 @@ func (s Sum) number() *big.Int {
 // SumOf is the sum of one amount.
 func SumOf(n int64) Sum { return sum(big.NewInt(n)) }
 
-// parseSum reads the digits of a number, which may begin with a minus.
-func parseSum(text string) (Sum, error) {
+// Scan implements sql.Scanner: it reads the digits of a number, which may begin with a minus.
+func (s *Sum) Scan(from any) error {
+	text, _ := from.(string)
 	n, whole := new(big.Int).SetString(text, 10)
 	if !whole {
-		return Sum{}, fmt.Errorf("read a sum: %q is not a whole number", text)
+		return fmt.Errorf("read a sum: %v is not a whole number", from)
 	}
-	return sum(n), nil
+	*s = sum(n)
+	return nil
 }
 
 // Add returns s + other.

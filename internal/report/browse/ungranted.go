@@ -47,13 +47,11 @@ func readUngranted(ctx context.Context, tx pgx.Tx, limit int64, maxGroups, maxOf
 	keys := [][]string{}
 	rows, _ := tx.Query(ctx, rejectedMoneySQL, limit, maxOfEach, maxGroups) // ForEachRow returns its error
 	var one Ungranted
-	var digits string
 	var shown []string
-	targets := []any{&one.Reason, &one.Product, &one.Currency, &one.Count, &digits, &one.Priced, &shown}
-	_, err = pgx.ForEachRow(rows, targets, func() (err error) {
-		one.Sum, err = parseSum(digits)
+	targets := []any{&one.Reason, &one.Product, &one.Currency, &one.Count, &one.Sum, &one.Priced, &shown}
+	_, err = pgx.ForEachRow(rows, targets, func() error {
 		out, keys = append(out, one), append(keys, append([]string{}, shown...))
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the purchases that granted nothing: %w", err)
