@@ -19,7 +19,7 @@ func TestTheDecoderReadsJSONAsTheLibrariesDo(t *testing.T) {
 	}
 	for _, body := range realBodies(t) {
 		requireReadAsLibraries(t, body)
-		for i := range body {
+		for i := 0; i < len(body); i += 3 {
 			requireReadAsLibraries(t, body[:i])
 			requireReadAsLibraries(t, mutant(body, i))
 		}
