@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -224,24 +225,44 @@ func isIdentity(encodings []string) bool {
 	return true
 }
 
-// The trace headers of the W3C, spelled as net/http stores them, which saves a conversion.
-const (
-	traceParent = "Traceparent"
-	traceState  = "Tracestate"
-)
+// A provider's time that is further ahead of ingest's clock means that one of the two clocks is wrong. Synchronised
+// clocks differ by less than a second.
+const maxClockAhead = time.Minute
 
-// maxTrace is the W3C's limit for tracestate.
-const maxTrace = 512
+// checkClock warns of a delivery whose event is ahead of ingest's clock. Its time counts all the same.
+func (h *Handler) checkClock(ctx context.Context, d *events.Delivery) {
+	ahead := d.Event.OccurredAt.Sub(d.ReceivedAt)
+	if ahead <= maxClockAhead {
+		return
+	}
+	h.metrics.clockAhead.WithLabelValues(d.Provider).Inc()
+	h.clockAhead[d.Provider].log(ctx, h.Logger, d.ReceivedAt,
+		"an event is ahead of this server's clock; is the clock synchronised?",
+		"provider", d.Provider, "event_id", d.Event.ID, "ahead_seconds", int64(ahead/time.Second))
+}
 
-func traceHeader(r *http.Request, name string) string {
-	value := r.Header.Get(name)
-	for i := range len(value) {
-		if value[i] < 0x20 || value[i] > 0x7e {
-			return ""
-		}
+// warningInterval is the time between two lines of one warning. While the log does not answer, or a clock is wrong,
+// every delivery is a reason for one.
+const warningInterval = time.Minute
+
+// warning logs its first reason at once, and then at most one in each warningInterval. At level debug it logs every
+// reason. Safe for concurrent use.
+type warning struct {
+	mu       sync.Mutex
+	loggedAt time.Time
+	unlogged int // reasons without a warning since loggedAt
+}
+
+func (w *warning) log(ctx context.Context, logger *slog.Logger, now time.Time, message string, attributes ...any) {
+	w.mu.Lock()
+	unlogged, due := w.unlogged, now.Sub(w.loggedAt) >= warningInterval
+	if w.unlogged++; due {
+		w.loggedAt, w.unlogged = now, 0
 	}
-	if len(value) > maxTrace {
-		return ""
+	w.mu.Unlock()
+	if due {
+		logger.WarnContext(ctx, message, append(attributes, "others_since_last_line", unlogged)...)
+		return
 	}
-	return value
+	logger.DebugContext(ctx, message, attributes...)
 }

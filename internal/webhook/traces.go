@@ -81,3 +81,25 @@ func (s *appendSpan) end(duplicate bool, err error) {
 	}
 	s.span.End()
 }
+
+// The trace headers of the W3C, spelled as net/http stores them, which saves a conversion.
+const (
+	traceParent = "Traceparent"
+	traceState  = "Tracestate"
+)
+
+// maxTrace is the W3C's limit for tracestate.
+const maxTrace = 512
+
+func traceHeader(r *http.Request, name string) string {
+	value := r.Header.Get(name)
+	for i := range len(value) {
+		if value[i] < 0x20 || value[i] > 0x7e {
+			return ""
+		}
+	}
+	if len(value) > maxTrace {
+		return ""
+	}
+	return value
+}
