@@ -3,16 +3,118 @@ package live
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
 )
+
+// isBacklog reports whether the batch is so large that more messages probably wait.
+func (f *follower) isBacklog(batch []message) bool {
+	const share = 8 // of a full batch
+	return share*len(batch) > f.projector.BatchSize
+}
+
+// mayUseBacklog reports whether batches may be applied through a backlog: this projector has all
+// partitions, at one position.
+func (f *follower) mayUseBacklog() bool {
+	for _, position := range f.at {
+		if position != f.delivered {
+			return false
+		}
+	}
+	return len(f.at) == len(f.mine)
+}
+
+// applyBacklog folds a batch while Postgres writes the batch before, and then starts to write it.
+func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
+	if f.backlog != nil && f.backlog.full() {
+		if err := f.endBacklog(ctx); err != nil {
+			return err
+		}
+	}
+	loading, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	if f.backlog == nil {
+		var err error
+		if f.backlog, err = newBacklog(loading, f.projector.Store, f.projector.Rules); err != nil {
+			return err
+		}
+	}
+	folded, foldErr := f.backlog.fold(loading, batch)
+	if f.writing != nil {
+		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {
+			return err
+		}
+		if f.backlog == nil { // the batch was folded on rows that the tables do not have
+			return f.applyNext(ctx, batch)
+		}
+	}
+	switch {
+	case foldErr == nil:
+		f.startWrite(ctx, folded)
+		return nil
+	case canRepeat(foldErr):
+		f.backlog = nil
+		return f.applyAndRelease(ctx, batch)
+	}
+	return foldErr
+}
+
+func (f *follower) startWrite(ctx context.Context, folded *foldedBatch) {
+	folded.began = time.Now()
+	f.writing = folded
+	last := folded.last()
+	f.backlog.write(ctx, folded, store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()})
+}
+
+// endWrite handles the result of a write. If the batch was not written and Apply can apply it, endWrite drops the
+// backlog and applies the batch.
+func (f *follower) endWrite(ctx context.Context, err error) error {
+	folded := f.writing
+	f.writing = nil
+	switch {
+	case canRepeat(err):
+		f.backlog = nil
+		return f.applyAndRelease(ctx, folded.messages)
+	case err != nil:
+		return err
+	}
+	last := folded.last()
+	for partition := range f.at {
+		f.at[partition] = last.Seq
+	}
+	f.delivered, f.digest, f.advancedAll = last.Seq, last.Digest(), folded.began
+	f.projector.observe(ctx, folded.result, folded.began, last.Seq)
+	f.projector.trace(folded.messages, folded.result, folded.began)
+	f.release(folded.messages)
+	return nil
+}
+
+// endBacklog waits for the batch that is being written and drops the rows in memory.
+func (f *follower) endBacklog(ctx context.Context) error {
+	if f.writing != nil {
+		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {
+			return err
+		}
+	}
+	f.backlog = nil
+	return nil
+}
+
+// awaitWrite waits until nothing is written any more.
+func (f *follower) awaitWrite() {
+	if f.writing != nil {
+		<-f.backlog.result
+	}
+}
 
 // backlog applies batches in the order of the log, as Apply does. But it loads and folds the next
 // batch while Postgres writes one. The rows that a batch has loaded or changed stay in memory for the
@@ -109,4 +211,53 @@ func (b *backlog) write(ctx context.Context, folded *foldedBatch, advance store.
 func canRepeat(err error) bool {
 	var refused *store.RefusedError
 	return errors.As(err, &refused) || errors.Is(err, errStale) || store.IsConflict(err)
+}
+
+// load adds the rows that these events can touch and that are not in memory. A name is looked up once: afterwards all of
+// its rows are in memory, because no other process adds any.
+func (b *backlog) load(ctx context.Context, batch []events.Event) error {
+	return pgx.BeginFunc(ctx, b.store.Pool(), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
+			return err
+		}
+		l := tables.Loader{Schema: b.store.Schema(), Rules: b.rules, State: b.state, Filter: b.fresh, Licensed: b.licensed}
+		b.licensed = nil
+		return l.Load(ctx, tx, batch)
+	})
+}
+
+// noteLicensed notes the users whose licence can depend on all of their pro payments, because of a row that the last
+// batch has made.
+func (b *backlog) noteLicensed() {
+	b.state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
+		if p.Kind == projections.KindPro && p.UserID != "" {
+			b.licensed = append(b.licensed, p.UserID)
+		}
+	})
+	b.state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) {
+		if !l.RevokedAt.IsZero() {
+			b.licensed = append(b.licensed, l.UserID)
+		}
+	})
+}
+
+// fresh returns the names that were not asked for before, and notes them.
+func (b *backlog) fresh(kind tables.NameKind, names []string) (fresh []string) {
+	if kind == tables.OfEvent { // all that were asked for are folded
+		return slices.DeleteFunc(names, b.state.Events.Has)
+	}
+	asked := b.asked[kind]
+	if asked == nil {
+		asked = tables.Set{}
+		b.asked[kind] = asked
+	}
+	before := len(asked)
+	for _, name := range names {
+		if _, again := asked[name]; !again {
+			asked[name] = struct{}{}
+			fresh = append(fresh, name)
+		}
+	}
+	b.size += len(asked) - before
+	return fresh
 }

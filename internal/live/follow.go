@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -298,10 +299,26 @@ func decoded(messages []message) []events.Event {
 	return batch
 }
 
-func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
-	p.metrics.observe(result, began, position)
-	if result.OutOfOrder > 0 {
-		p.Logger.WarnContext(ctx, "out-of-order events were applied; to settle them: projector settle; see payfold.out_of_order_event",
-			"events", result.OutOfOrder)
-	}
+// dropped has the newest message that was dropped because its partition belongs to another
+// projector. The zero value has no message. It is safe for concurrent use.
+type dropped struct {
+	mu      sync.Mutex
+	message events.Message
+}
+
+// add copies the message.
+func (d *dropped) add(m events.Message) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m.Body = append(d.message.Body[:0], m.Body...)
+	d.message = m
+}
+
+// newest returns the message; its sequence is 0 if there is none.
+func (d *dropped) newest() events.Message {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m := d.message
+	m.Body = bytes.Clone(m.Body)
+	return m
 }

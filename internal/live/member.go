@@ -4,12 +4,126 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
+
+// heartbeat renews the membership and takes free leases. It returns share, the partitions to work
+// on from now on, and surplus, the partitions to release when the work on them has ended. The end
+// of ctx does not cancel its statements: the database could execute a canceled statement later,
+// after leave.
+func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surplus []int, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	now, err := p.members.heartbeat(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	change := leaseChangesOf(p.owner, partitions, now)
+	share = slices.Clone(change.held[:len(change.held)-len(change.surplus)])
+	if len(change.free) > 0 {
+		taken, err := p.members.takeLeases(ctx, change.free)
+		if err != nil {
+			return nil, nil, err
+		}
+		share = append(share, taken...)
+		slices.Sort(share)
+	}
+	return share, change.surplus, nil
+}
+
+func (p *Projector) release(ctx context.Context, partitions []int) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return p.members.releaseLeases(ctx, partitions)
+}
+
+// leave gives up the leases at once, also after ctx has ended. If it fails, the leases
+// expire.
+func (p *Projector) leave(ctx context.Context) {
+	p.metrics.partitions.Set(0)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	if err := p.members.leave(ctx); err != nil {
+		p.Logger.DebugContext(ctx, "leases are left to expire", "error", err)
+	}
+}
+
+// leaseChanges are the partitions that a member has, gives up and takes after a heartbeat.
+type leaseChanges struct {
+	held    []int // its leases, sorted, including the surplus
+	surplus []int // the highest of held, to be released
+	free    []int // without a lease, to be taken
+}
+
+// leaseChangesOf compares the leases of a member with its quota. It is a pure function of
+// the heartbeat's result. The members may have any order that is the same for all of them.
+func leaseChangesOf(self string, partitions int, now Membership) leaseChanges {
+	var changes leaseChanges
+	var free []int
+	for partition := range partitions {
+		switch now.Leases[partition] {
+		case self:
+			changes.held = append(changes.held, partition)
+		case "":
+			free = append(free, partition)
+		}
+	}
+	place := slices.Index(now.Members, self)
+	if place < 0 {
+		changes.surplus = changes.held
+		return changes
+	}
+	if want := quota(partitions, len(now.Members), place); len(changes.held) > want {
+		changes.surplus = changes.held[want:]
+	} else {
+		changes.free = free[:min(len(free), want-len(changes.held))]
+	}
+	return changes
+}
+
+// quota is the number of partitions of one member, where place is its index in the list of
+// members. Quotas differ by at most one, and their sum is partitions.
+func quota(partitions, members, place int) int {
+	share := partitions / members
+	if place < partitions%members {
+		share++
+	}
+	return share
+}
+
+// members is what a projector needs of the database to share the partitions with others.
+type members interface {
+	heartbeat(ctx context.Context) (Membership, error)
+	takeLeases(ctx context.Context, partitions []int) (taken []int, err error)
+	releaseLeases(ctx context.Context, partitions []int) error
+	leave(ctx context.Context) error
+}
+
+// postgres is the members and the applier of a store.
+type postgres struct{ store *store.Store }
+
+func (p postgres) heartbeat(ctx context.Context) (Membership, error) { return Heartbeat(ctx, p.store) }
+
+func (p postgres) takeLeases(ctx context.Context, partitions []int) ([]int, error) {
+	return TakeLeases(ctx, p.store, partitions)
+}
+
+func (p postgres) releaseLeases(ctx context.Context, partitions []int) error {
+	return releaseLeases(ctx, p.store, partitions)
+}
+
+func (p postgres) leave(ctx context.Context) error { return leave(ctx, p.store) }
+
+func (p postgres) apply(ctx context.Context, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
+	return Apply(ctx, p.store, rules, batch, advance)
+}
 
 //go:embed evict_members.sql
 var evictMembersSQL string

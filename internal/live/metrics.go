@@ -110,3 +110,11 @@ func (m *metrics) observe(result Result, began time.Time, position uint64) {
 	m.outOfOrder.Add(float64(result.OutOfOrder))
 	m.position.Set(float64(position))
 }
+
+func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
+	p.metrics.observe(result, began, position)
+	if result.OutOfOrder > 0 {
+		p.Logger.WarnContext(ctx, "out-of-order events were applied; to settle them: projector settle; see payfold.out_of_order_event",
+			"events", result.OutOfOrder)
+	}
+}

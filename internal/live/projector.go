@@ -28,6 +28,17 @@ type log interface {
 	Read(ctx context.Context, from uint64, deliver func(m events.Message, traceParent string) error) error
 }
 
+// liveTables is what a projector needs of the database to fold into the live tables.
+type liveTables interface {
+	Prepare(ctx context.Context, logID string, partitions int, rules projections.Rules) error
+	CurrentTables(ctx context.Context, rules projections.Rules) (store.TablesID, error)
+	Checkpoints(ctx context.Context) ([]store.Checkpoint, error)
+	Waiting(ctx context.Context) (store.Waiting, error)
+}
+
+// applier applies a batch in one transaction; see Apply.
+type applier func(context.Context, projections.Rules, []events.Event, store.Advance) (Result, error)
+
 // Config configures a Projector. All fields but Tracer are required.
 type Config struct {
 	Log        log
@@ -209,47 +220,6 @@ func (p *Projector) logInfo(ctx context.Context) (eventlog.Info, error) {
 
 // prepareTimeout is long: another projector may be creating the tables.
 const prepareTimeout = 10 * time.Second
-
-// heartbeat renews the membership and takes free leases. It returns share, the partitions to work
-// on from now on, and surplus, the partitions to release when the work on them has ended. The end
-// of ctx does not cancel its statements: the database could execute a canceled statement later,
-// after leave.
-func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surplus []int, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-	defer cancel()
-	now, err := p.members.heartbeat(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	change := leaseChangesOf(p.owner, partitions, now)
-	share = slices.Clone(change.held[:len(change.held)-len(change.surplus)])
-	if len(change.free) > 0 {
-		taken, err := p.members.takeLeases(ctx, change.free)
-		if err != nil {
-			return nil, nil, err
-		}
-		share = append(share, taken...)
-		slices.Sort(share)
-	}
-	return share, change.surplus, nil
-}
-
-func (p *Projector) release(ctx context.Context, partitions []int) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return p.members.releaseLeases(ctx, partitions)
-}
-
-// leave gives up the leases at once, also after ctx has ended. If it fails, the leases
-// expire.
-func (p *Projector) leave(ctx context.Context) {
-	p.metrics.partitions.Set(0)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-	defer cancel()
-	if err := p.members.leave(ctx); err != nil {
-		p.Logger.DebugContext(ctx, "leases are left to expire", "error", err)
-	}
-}
 
 // serve applies the messages of a share. It returns nil when the share or the tables
 // change, and an error at the first fault. When it returns, all work on the share has ended.
