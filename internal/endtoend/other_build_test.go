@@ -60,10 +60,10 @@ func repository(t *testing.T) string {
 
 // otherTexts are the texts of files that are replaced by another.
 var otherTexts = map[string][2]string{
-	"internal/projections/rules.go":  {`const RulesVersion = "` + projections.RulesVersion + `"`, `const RulesVersion = "next"`},
-	"internal/projections/state.go":  {"\tRevenue       ", "\tReversalDays  reversalDays\n\tRevenue       "},
-	"internal/projections/extras.go": {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *step, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
-	"internal/tables/all.go":         {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
+	"internal/projections/rules.go":   {`const RulesVersion = "` + projections.RulesVersion + `"`, `const RulesVersion = "next"`},
+	"internal/projections/state.go":   {"\tRevenue       ", "\tReversalDays  reversalDays\n\tRevenue       "},
+	"internal/projections/extras.go":  {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *step, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
+	"internal/tables/declarations.go": {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
 }
 
 // otherFiles are new.

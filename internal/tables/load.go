@@ -152,17 +152,96 @@ func QueueQuarantined(batch *pgx.Batch, schema string, state *projections.State,
 	})
 }
 
-// namesIn returns the names in some events.
-func namesIn(batch []events.Event) wantedNames {
-	names := wantedNames{}
-	for i := range batch {
-		names.add(OfEvent, batch[i].ID)
-		eachRowName(&batch[i], names.add)
-		if user := batch[i].UserID; user != "" && batch[i].SubscriptionID == "" {
-			names.add(OfSubscription, projections.ImplicitSubscription(user))
+// lookup finds rows of one table.
+type lookup struct {
+	step  loadStep
+	where string
+	by    []NameKind               // the kinds of the names by which the rows are found; they are $1, $2, …
+	args  func(loading) [][]string // if not nil, these are $1, $2, …
+}
+
+// loadStep orders the lookups: the rows that one step finds have the names for the next.
+type loadStep int
+
+const (
+	stepEvents        loadStep = iota // payments that the events name
+	stepSubscriptions                 // subscriptions and their unclaimed payments
+	stepLaterPayments                 // the payments of subscriptions that say something else of them
+	stepPeriods                       // the other payments of the periods of all these
+	stepUsers                         // the rows of the users; reversals and ledger lines of the payments
+	stepLicenses                      // all pro payments of users whose licence can change
+	stepLicensed                      // the subscriptions with which these licences end
+	loadSteps
+)
+
+// loading is one step of a load. The queries of all tables are sent together.
+type loading struct {
+	*Loader
+	step   loadStep
+	wanted wantedNames // gets the names of linked rows, for the next steps
+	batch  *pgx.Batch  // gets the queries
+	events []events.Event
+	lists  map[NameKind][]string // see names
+}
+
+// find returns the arguments of a query for the rows, or none if there is no name.
+func (k lookup) find(l loading) (args []any) {
+	var lists [][]string
+	if k.args != nil {
+		lists = k.args(l)
+	} else {
+		for _, kind := range k.by {
+			lists = append(lists, l.names(kind))
 		}
 	}
-	return names
+	if !slices.ContainsFunc(lists, func(list []string) bool { return len(list) > 0 }) {
+		return nil
+	}
+	for _, list := range lists {
+		args = append(args, Texts(list))
+	}
+	return args
+}
+
+// queueLoad queues a query for each of the table's lookups in this step. An extra table has few rows, such as sums by day:
+// all of them are loaded. A table with a row for each user would need a lookup.
+func (t *Table[R]) queueLoad(l loading) {
+	if t.Extra && l.step == stepEvents && slices.Contains(l.Rules.Extras, t.Name) {
+		t.query(l.batch, "true", "", nil, func(row R) { t.put(l.State, &row) })
+	}
+	tail := ""
+	if l.Filter == nil && !t.InsertOnly {
+		tail = " order by " + ColumnNames(keyColumns(t.Columns())) + " for update"
+	}
+	for _, lookup := range t.lookups {
+		if lookup.step != l.step {
+			continue
+		}
+		if args := lookup.find(l); len(args) > 0 {
+			t.query(l.batch, lookup.where, tail, args, func(row R) { t.load(l, &row) })
+		}
+	}
+}
+
+func (t *Table[R]) load(l loading, row *R) {
+	t.put(l.State, row)
+	if t.links == nil {
+		return
+	}
+	for _, to := range t.links(row) {
+		l.wanted.add(to.kind, to.Name)
+	}
+}
+
+func (t *Table[R]) query(batch *pgx.Batch, where, tail string, args []any, each func(R)) {
+	sql := fmt.Sprintf("select %s from %s where %s%s", ColumnNames(t.Columns()), t.Name, where, tail)
+	batch.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, scanRow[R](t.Columns()))
+		for _, row := range found {
+			each(row)
+		}
+		return err
+	})
 }
 
 // PreferIndexes is a statement for a transaction that looks for many rows by their keys only. While

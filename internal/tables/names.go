@@ -1,6 +1,12 @@
 package tables
 
-import "github.com/payfold/payfold/internal/events"
+import (
+	"maps"
+	"slices"
+
+	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/projections"
+)
 
 // NameKind says what a name identifies.
 type NameKind int
@@ -45,4 +51,46 @@ func eachRowName(e *events.Event, do func(NameKind, string)) {
 	}
 	do(OfSubscription, e.SubscriptionID)
 	do(OfUser, e.UserID)
+}
+
+// namesIn returns the names in some events.
+func namesIn(batch []events.Event) wantedNames {
+	names := wantedNames{}
+	for i := range batch {
+		names.add(OfEvent, batch[i].ID)
+		eachRowName(&batch[i], names.add)
+		if user := batch[i].UserID; user != "" && batch[i].SubscriptionID == "" {
+			names.add(OfSubscription, projections.ImplicitSubscription(user))
+		}
+	}
+	return names
+}
+
+// wantedNames are the names by which rows are looked for, by kind.
+type wantedNames map[NameKind]Set
+
+func (w wantedNames) add(kind NameKind, name string) {
+	if w[kind] == nil {
+		w[kind] = Set{}
+	}
+	w[kind].Add(name)
+}
+
+// Set is a set of texts.
+type Set map[string]struct{}
+
+// Add adds the texts that are not empty.
+func (s Set) Add(texts ...string) {
+	for _, text := range texts {
+		if text != "" {
+			s[text] = struct{}{}
+		}
+	}
+}
+
+// List returns the texts, sorted.
+func (s Set) List() []string { return slices.Sorted(maps.Keys(s)) }
+
+func (s Set) unsorted() []string {
+	return slices.AppendSeq(make([]string, 0, len(s)), maps.Keys(s))
 }

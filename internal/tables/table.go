@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/jackc/pgx/v5"
 
@@ -129,4 +130,36 @@ func (t *Table[R]) Row(ctx context.Context, tx pgx.Tx, tail string, args ...any)
 // keyColumns returns the columns of the key.
 func keyColumns(columns []Column) []Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Key })
+}
+
+// scanRow returns a function that reads a row with these columns, in this order. All texts of a
+// row are one piece of memory.
+func scanRow[R any](columns []Column) pgx.RowToFunc[R] {
+	var buffer []byte
+	return func(row pgx.CollectableRow) (out R, err error) {
+		values, described := row.RawValues(), row.FieldDescriptions()
+		buffer = buffer[:0]
+		for i, value := range values {
+			if columns[i].kind == kindText && value != nil {
+				buffer = append(buffer, value...)
+			}
+		}
+		texts := string(buffer)
+		for i, value := range values {
+			if described[i].Format != pgx.BinaryFormatCode && columns[i].kind != kindText { // that is the same in both formats
+				return out, fmt.Errorf("column %s comes in the text format", columns[i].Name)
+			}
+			if value == nil {
+				continue
+			}
+			text := ""
+			if columns[i].kind == kindText {
+				text, texts = texts[:len(value)], texts[len(value):]
+			}
+			if err := columns[i].set(unsafe.Pointer(&out), value, text); err != nil {
+				return out, err
+			}
+		}
+		return out, nil
+	}
 }
