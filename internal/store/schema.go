@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 	"time"
@@ -221,3 +223,37 @@ const (
 	// LockRetryInterval is the pause between two tries to take a lock.
 	LockRetryInterval = 100 * time.Millisecond
 )
+
+//go:embed external_dependencies.sql
+var externalDependenciesSQL string
+
+// The places of external dependencies.
+const (
+	Outside  = "outside"  // in another schema
+	Attached = "attached" // to tables of the schema: triggers, rules, policies, publications
+	Inside   = "inside"   // in the schema
+)
+
+// ExternalDependencies describes the objects at these places that depend on a schema or lie in it,
+// and that payfold has not made. A table or view of the schema is payfold's if schema model has one
+// of the same name.
+func ExternalDependencies(ctx context.Context, q Querier, schema, model string, places ...string) ([]string, error) {
+	return Collect(ctx, q, "look for what depends on schema "+schema, pgx.RowTo[string], externalDependenciesSQL, Quoted(schema), Quoted(model), places)
+}
+
+//go:embed subscribers.sql
+var subscribersSQL string
+
+// WarnSubscribers logs a warning if rows of new tables would reach a subscriber of the database. A subscriber that is a
+// Postgres without these tables stops at the first row, and its slot keeps the WAL until the disk is full.
+func (s *Store) WarnSubscribers(ctx context.Context, logger *slog.Logger) error {
+	var publications, slots string
+	if err := s.pool.QueryRow(ctx, subscribersSQL).Scan(&publications, &slots); err != nil {
+		return fmt.Errorf("look for publications: %w", err)
+	}
+	if publications != "" && slots != "" {
+		logger.WarnContext(ctx, "a publication for all tables also sends the tables that are built now: a subscriber without them stops, and its slot keeps WAL",
+			"schema", s.schema, "publications", publications, "slots", slots)
+	}
+	return nil
+}

@@ -1,3 +1,10 @@
+// Package store has what all work on Postgres shares.
+//
+// These are connections, the live and candidate schemas of derived tables, the durable schema payfold, checkpoints,
+// locks, and the quarantine of events that the database refuses.
+//
+// A checkpoint here is the position of a partition in the log. A signed checkpoint of the log is in
+// package proof.
 package store
 
 import (
@@ -172,3 +179,19 @@ func (s *Store) LeaderConfig(idle time.Duration) *pgx.ConnConfig {
 
 // Ping returns an error if the database does not answer.
 func (s *Store) Ping(ctx context.Context) error { return PoolerOr(s.pool.Ping(ctx)) }
+
+// Querier is a pool, a connection or a transaction.
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// Collect returns all rows of a query. doing is what the query is for; an error begins with it.
+func Collect[T any](ctx context.Context, q Querier, doing string, to pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, _ := q.Query(ctx, sql, args...) // CollectRows returns its error
+	found, err := pgx.CollectRows(rows, to)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return found, nil
+}

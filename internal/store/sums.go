@@ -27,3 +27,11 @@ func CheckSums(ctx context.Context, tx pgx.Tx) ([]SumCheck, error) {
 	}
 	return Collect(ctx, tx, "check the sums", pgx.RowToStructByPos[SumCheck], sumsSQL)
 }
+
+//go:embed wallet_sums.sql
+var walletSumsSQL string
+
+// CheckWallet counts the rows that break each rule of wallet_sums.sql.
+func CheckWallet(ctx context.Context, tx pgx.Tx) ([]SumCheck, error) {
+	return Collect(ctx, tx, "check the wallet", pgx.RowToStructByPos[SumCheck], walletSumsSQL)
+}
