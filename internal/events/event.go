@@ -1,8 +1,14 @@
+// Package events defines a payment event in neutral words. These are the facts that the rules read, the event's id, its
+// partition, and the message of the log that carries it. It knows no provider; package providers makes Events from
+// bodies.
 package events
 
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
+	"hash/fnv"
+	"strings"
 	"time"
 )
 
@@ -168,45 +174,55 @@ func (e *Event) JoinsNames() bool { return e.Transaction != "" && e.Order != "" 
 // HasEffect reports whether the event can touch other rows than its own record.
 func (e *Event) HasEffect() bool { return e.Action != None || e.JoinsNames() }
 
-// Message is one message of the log.
-type Message struct {
-	Seq            uint64
-	Partition      int
-	ID             string // its dedupe id
-	Form           Form   // of Body
-	Body           []byte // must not be changed; the function that delivers the Message says how long it is valid
-	ReceivedAt     time.Time
-	StoredAt       time.Time // by the stream's clock
-	Provider       string    // its name; empty if payfold did not write the message
-	Source         string    // empty for a delivery, or SourcePulled
-	Signed         string    // what was signed before the body, without the separator; empty if nothing was
-	Signature      string    // hex or base64, as the provider's scheme has it
-	KeyFingerprint string    // of the secret that made Signature
-}
-
-// Digest returns a hash of the id and the body. A message with another id or body has another
-// digest. So digests show whether two logs have the same message at a sequence.
-func (m Message) Digest() []byte {
-	hash := sha256.New()
-	hash.Write([]byte(m.ID))
-	hash.Write([]byte{0})
-	hash.Write(m.Body)
-	return hash.Sum(nil)
-}
-
-// Delivery is one verified delivery, as the log stores it.
-type Delivery struct {
-	Event          Event
-	Body           []byte // as it was received, unchanged
-	Provider       string // its name
-	Source         string // empty for a delivery, or SourcePulled
-	Signed         string // what was signed before the body, without the separator; empty if nothing was
-	Signature      string // the one that matched: hex or base64, at most 128 bytes
-	KeyFingerprint string // of the secret that made Signature
-	ReceivedAt     time.Time
-	TraceParent    string
-	TraceState     string
-}
-
 // OwnEvents is the provider of the shop's own events. They may name the payments and subscriptions of all providers.
 const OwnEvents = "payfold"
+
+// maxCleanID bounds an id in bytes. NATS changes some header values, and Postgres refuses
+// index rows over 2.7 kB. So an id that is longer, or has other characters, is replaced by
+// its hash.
+const maxCleanID = 200
+
+const hashPrefix = "sha256:"
+
+// CleanID returns the form of an event id that is used everywhere: as the message's dedupe
+// id, in answers and in the tables. An id of 1 to 200 printable ASCII characters without
+// spaces is unchanged. Any other id, and one that begins with "sha256:", becomes
+// "sha256:<hex>" of itself. Two different inputs never have the same result.
+func CleanID(id string) string {
+	if isClean(id) && !strings.HasPrefix(id, hashPrefix) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hashPrefix + hex.EncodeToString(sum[:])
+}
+
+// PossibleIDs returns the ids under which the tables may have an event, from an id that a person
+// typed. An id of the form "sha256:<hex>" may be clean already, so both forms are returned.
+func PossibleIDs(id string) []string {
+	if digest, hashed := strings.CutPrefix(id, hashPrefix); hashed && len(digest) == 2*sha256.Size && strings.Trim(digest, "0123456789abcdef") == "" {
+		return []string{id, CleanID(id)}
+	}
+	return []string{CleanID(id)}
+}
+
+func isClean(s string) bool {
+	if s == "" || len(s) > maxCleanID {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < 0x21 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// Partition returns the event's partition among n: FNV-1a (32 bits) of its key, modulo n. The key
+// is the id of the customer; if that is absent, the id of the user, the subscription, the payment
+// or the event, in this order. So all events that name a customer share a partition and are folded
+// in the order of the log.
+func (e Event) Partition(n int) int {
+	hash := fnv.New32a()
+	hash.Write([]byte(e.Key))
+	return int(hash.Sum32() % uint32(n))
+}
