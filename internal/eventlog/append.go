@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -34,4 +36,129 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
 	return duplicate, nil
+}
+
+// stateTimeout bounds one question to the server; several callers may share its answer.
+const stateTimeout = 2 * time.Second
+
+// maxStateAge is how long an answer is used. An administrator can change the stream at any
+// time and the server does not announce it. Watch asks more often than this.
+const maxStateAge = 10 * time.Second
+
+// Ready asks the server whether appends can be confirmed. It returns nil if the stream
+// exists, its leader answers and its settings keep every event. Appends use the answer too.
+func (l *Log) Ready(ctx context.Context) error {
+	_, err := l.readState(ctx)
+	return err
+}
+
+// readState is Ready that also returns the stream's description. An UnsafeError comes with
+// a description too.
+func (l *Log) readState(ctx context.Context) (Info, error) {
+	// Concurrent callers share one answer. The end of one caller's context does not end the
+	// question of the others.
+	answer := l.stateRequests.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
+		defer cancel()
+		return l.check(ctx)
+	})
+	select {
+	case result := <-answer:
+		return result.Val.(Info), result.Err
+	case <-ctx.Done():
+		return Info{}, ctx.Err()
+	}
+}
+
+func (l *Log) check(ctx context.Context) (Info, error) {
+	now := streamState{asked: time.Now(), connection: l.connections()}
+	info, err := l.Info(ctx)
+	switch {
+	case errors.Is(err, ErrNoStream):
+		l.state.Store(nil) // the stream is gone; a new one may have other settings
+	case err == nil:
+		now.partitions, now.unsafe, err = info.Partitions, info.Unsafe, info.Unsafe
+		l.state.Store(&now)
+	}
+	return info, err
+}
+
+// writable returns the number of partitions, and an error if nothing can be confirmed now.
+// It asks the server if the last answer is too old or came through another connection.
+func (l *Log) writable(ctx context.Context) (partitions int, err error) {
+	now := l.state.Load()
+	if now == nil || time.Since(now.asked) > maxStateAge || now.connection != l.connections() {
+		if err := l.Ready(ctx); err != nil {
+			return 0, err
+		}
+		if now = l.state.Load(); now == nil || now.connection != l.connections() {
+			return 0, fmt.Errorf("%w: the connection was lost during the check", ErrDisconnected)
+		}
+	}
+	return now.partitions, now.unsafe
+}
+
+// connections counts the connections so far.
+func (l *Log) connections() uint64 {
+	return l.conn.Stats().Reconnects
+}
+
+// streamState is the server's last answer about the stream.
+type streamState struct {
+	partitions int
+	unsafe     error // why nothing is confirmed: an UnsafeError, or nil
+	asked      time.Time
+	connection uint64 // the number of the connection that the question went through
+}
+
+// healthTimeout is how long a delivery waits for the server's health after its own time is
+// over. With the longest PUBLISH_TIMEOUT its answer is still sent within five seconds.
+const healthTimeout = 250 * time.Millisecond
+
+var errNoAnswer = errors.New("the log does not answer")
+
+// healthCheck asks one question at a time. While a write to the disk hangs, the server does
+// not answer, so callers share the question and do not wait for its end.
+type healthCheck struct {
+	mu       sync.Mutex
+	answered chan struct{} // closed after the answer; nil if no question is under way
+}
+
+// ask begins a question unless one is under way. The channel is closed after its end.
+func (h *healthCheck) ask(question func()) (answered <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.answered == nil {
+		h.answered = make(chan struct{})
+		go func() {
+			question()
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			close(h.answered)
+			h.answered = nil
+		}()
+	}
+	return h.answered
+}
+
+// timedOut returns err, of an append or of a question about the stream that had no answer in time. If the embedded
+// server does not tell its health, either, it adds that. If that server stores nothing any more, every later append
+// fails, even if the server says so only after timedOut has returned.
+func (l *Log) timedOut(err error) error {
+	if l.server == nil {
+		return err
+	}
+	answered := l.server.healthCheck.ask(func() {
+		if reason := l.server.health(); reason != nil {
+			l.committer.Fail(reason)
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	defer cancel()
+	select {
+	case <-answered:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
 }

@@ -60,14 +60,6 @@ type Log struct {
 	stateRequests singleflight.Group          // requests of the state
 }
 
-// streamState is the server's last answer about the stream.
-type streamState struct {
-	partitions int
-	unsafe     error // why nothing is confirmed: an UnsafeError, or nil
-	asked      time.Time
-	connection uint64 // the number of the connection that the question went through
-}
-
 // Close ends the connection; calls in progress fail.
 func (l *Log) Close() {
 	l.committer.Close()

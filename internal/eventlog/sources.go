@@ -1,13 +1,20 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/payfold/payfold/internal/archive"
+	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/wire"
 	"github.com/payfold/payfold/internal/events"
@@ -177,4 +184,129 @@ func (r *reading) fromServer(ctx context.Context, until uint64, fault error, fil
 		err = fmt.Errorf("the server does not deliver the message at seq %d: %w", r.next, errors.Join(err, unreadable))
 	}
 	return err
+}
+
+// fromConnection delivers the messages from next to until as the server sends them.
+func (r *reading) fromConnection(ctx context.Context, until uint64) error {
+	receiving, stop := context.WithCancel(ctx)
+	defer stop()
+	err := r.receive(receiving, r.next, func(m events.Message, h wire.Header) error {
+		if m.Seq == until {
+			stop() // receive returns after this message
+		}
+		return r.take(m, h)
+	}, jetstream.NextMaxWait(messageTimeout))
+	if err == nil && ctx.Err() != nil {
+		return whyEnded(ctx)
+	}
+	return err
+}
+
+// fromFiles delivers the messages from next to until from the server's files. It first makes sure that the files are
+// those of the server: the server's log has no gap, and the message at until is the same in both. It can fail with
+// blockstore.ErrUnexpectedLayout after any message.
+func (r *reading) fromFiles(ctx context.Context, until uint64) error {
+	if r.files == nil {
+		return fmt.Errorf("%w: they are not on this machine", blockstore.ErrUnexpectedLayout)
+	}
+	if r.next < r.info.ServerFirst || r.info.Messages != r.info.Last-r.info.ServerFirst+1 {
+		return fmt.Errorf("%w: the server has removed messages", blockstore.ErrUnexpectedLayout)
+	}
+	want, err := r.message(ctx, until)
+	if err != nil {
+		return fmt.Errorf("%w: %w", blockstore.ErrUnexpectedLayout, err)
+	}
+	if _, err := r.confirm(ctx, until); err != nil {
+		if ctx.Err() != nil {
+			return whyEnded(ctx)
+		}
+		return fmt.Errorf("%w: %w", ErrDisconnected, err)
+	}
+	err = readBlocks(ctx, r.files, until, until, func(m events.Message, _ wire.Header) error {
+		if m.ID != want.ID || !m.StoredAt.Equal(want.StoredAt) || !bytes.Equal(m.Body, want.Body) {
+			return fmt.Errorf("%w: they belong to another log", blockstore.ErrUnexpectedLayout)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return readBlocks(ctx, r.files, r.next, until, r.take)
+}
+
+// messageTimeout is how long a server may take to deliver a message that it claims to have.
+const messageTimeout = 30 * time.Second
+
+// readBlocks reads the messages from sequence from to until in the server's files. It can
+// fail with blockstore.ErrUnexpectedLayout after any message.
+func readBlocks(ctx context.Context, store *blockstore.Store, from, until uint64, deliver deliverFunc) error {
+	return store.Read(from, until, func(r blockstore.Record) error {
+		if ctx.Err() != nil {
+			return whyEnded(ctx)
+		}
+		m, err := wire.Parse(r.Seq, string(r.Subject), r.Header, r.Body, time.Unix(0, r.Stored))
+		if err != nil {
+			return fmt.Errorf("%w: %w", blockstore.ErrUnexpectedLayout, err)
+		}
+		return deliver(m, wire.Header{Plain: r.Header})
+	})
+}
+
+// archiveTimeout bounds one answer of the archive's store. It is enough for the 4 MB that are read
+// at once on a line of 1 Mbit/s.
+const archiveTimeout = 35 * time.Second
+
+// archived is the archive of the log, for all readers of one Log. It is opened when it is needed.
+type archived struct {
+	place  storage.Place
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	opened *archive.Archive // the archive of the log that was last asked for; nil before
+	fault  backoff.Fault    // the last one that was logged
+}
+
+func newArchived(place storage.Place, logger *slog.Logger) *archived {
+	if place == nil {
+		return nil
+	}
+	return &archived{place: storage.Bounded(place, archiveTimeout), logger: logger}
+}
+
+// errNoArchive means that this process has no archive configured, or that the archive has nothing
+// of the log yet.
+var errNoArchive = errors.New("there is no archive of this log")
+
+// refreshed returns the archive of a log. It looks for new segments if the known ones do not have
+// the message at until, or are damaged. Known segments stay known after an error.
+func (a *archived) refreshed(ctx context.Context, logID string, until uint64) (*archive.Archive, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var err error
+	switch {
+	case a.opened == nil || a.opened.LogID() != logID:
+		a.opened, err = archive.Open(ctx, a.place, logID)
+	case a.opened.Last() < until || len(a.opened.Faults()) > 0:
+		err = a.opened.Refresh(ctx)
+	}
+	if err == nil && a.opened.Last() == 0 {
+		if err = archive.RequireAlone(ctx, a.place, logID); err == nil {
+			err = errNoArchive
+		}
+	}
+	return a.opened.Clone(), err
+}
+
+// warn logs that the log's server is read instead of the archive. It does not repeat the same
+// warning.
+func (a *archived) warn(ctx context.Context, err error, seq uint64) {
+	if a == nil || errors.Is(err, errNoArchive) {
+		return
+	}
+	a.mu.Lock()
+	isNew := a.fault.IsNew(err)
+	a.mu.Unlock()
+	if isNew {
+		a.logger.WarnContext(ctx, "the archive cannot be read; the log's server is asked instead", "archive", a.place.String(), "from_seq", seq, "error", err)
+	}
 }
