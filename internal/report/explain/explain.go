@@ -1,3 +1,12 @@
+// Package explain says what an event did and why, or what a user has and which events gave it.
+//
+//	the tables at one moment + answers of the log ──▶ text or one JSON object
+//
+// The rows of an answer are of one moment. It puts each outcome into sentences, which say of the past only what the rows
+// prove. It asks the log only for duplicates and for messages that are not applied yet.
+//
+// Ids and texts come from outside. The package escapes everything that a terminal could take for a command, in text and
+// in JSON. It never writes bodies, signatures or secrets. Times are UTC.
 package explain
 
 import (
@@ -5,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +22,9 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
+	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/proof"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
@@ -108,4 +121,74 @@ func otherQuestion(ctx context.Context, database *store.Store, id string) (quest
 // Storable replaces the characters that no text in the tables can have.
 func Storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+}
+
+// Pending is a message of the log that is not applied yet.
+type Pending struct {
+	Seq        uint64    `json:"stream_seq"`
+	EventID    string    `json:"event_id"`
+	EventType  string    `json:"event_type"`
+	OccurredAt time.Time `json:"occurred_at"`
+	ReceivedAt time.Time `json:"received_at"`
+	Partition  int       `json:"partition"`
+}
+
+// ReadPending reads a message of the log that the tables do not have. The error is an UnknownError if the log does not
+// have it either.
+func ReadPending(ctx context.Context, log Log, database *store.Store, seq uint64) (Pending, error) {
+	tables, err := database.SchemaNamed(ctx, database.Schema())
+	if err != nil {
+		return Pending{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	info, err := log.Info(ctx)
+	switch {
+	case err != nil:
+		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, err)
+	case info.LogID != tables.LogID:
+		return Pending{}, fmt.Errorf("seq %d is not in the tables; read the log: %w", seq, identity.ErrLogLost)
+	case seq > info.Last || seq < info.First:
+		return Pending{}, UnknownError{unknownMessage(seq, info)}
+	}
+	message, err := log.Message(ctx, seq)
+	if err != nil {
+		return Pending{}, err
+	}
+	event := providers.Decode(message)
+	return Pending{seq, event.ID, event.Type, event.OccurredAt, event.ReceivedAt, message.Partition}, nil
+}
+
+// unknownMessage says in one line that the log has no message at a sequence.
+func unknownMessage(seq uint64, info eventlog.Info) string {
+	switch {
+	case info.Last < info.First:
+		return fmt.Sprintf("the log has no message at seq %d: it has none yet", seq)
+	case seq < info.First:
+		return fmt.Sprintf("the log has no message at seq %d: it begins at seq %d", seq, info.First)
+	default:
+		return fmt.Sprintf("the log has no message at seq %d: it ends at seq %d", seq, info.Last)
+	}
+}
+
+// Write writes text for people, or one JSON object.
+func (p Pending) Write(w io.Writer, asJSON bool) error {
+	return page.Write(w, asJSON, map[string]Pending{"pending": p}, func(out *page.Page) {
+		out.Section("%s: not applied yet", p.EventID)
+		out.Line("It is in the log; no projector has applied it. projector status shows how far they are.")
+		out.Section("ARRIVED")
+		out.Fields("seq", digits(p.Seq), "type", p.EventType, "received", at(p.ReceivedAt),
+			"provider's time", at(p.OccurredAt), "partition", digits(p.Partition))
+	})
+}
+
+// Prove returns the proof that the message at seq is in the log, for a signed checkpoint. The error is a
+// proof.RefusedError in the cases of proof.Prove. If id is not empty, the tables have that event at seq; it
+// is an error if the log has another one.
+func Prove(ctx context.Context, log proof.Log, seq uint64, id string, keys proof.Verifiers, signed []byte, progress proof.Progress) (proof.Proof, error) {
+	proven, m, err := proof.Prove(ctx, log, keys, signed, seq, progress)
+	if err == nil && id != "" && !slices.Contains(events.PossibleIDs(id), m.ID) {
+		err = fmt.Errorf("the message at seq %d is event %q: the tables are not those of this log", seq, m.ID)
+	}
+	return proven, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -192,42 +193,44 @@ func (r related) readSums(ctx context.Context, tx pgx.Tx, ids []string) error {
 //go:embed ledger_sums.sql
 var ledgerSums string
 
-// WithWhy is an event with the sentences that say what it did and why.
-type WithWhy struct {
-	projections.ProcessedEvent
-	Why     string
-	Product string // that the catalogue does not have, if it was rejected for that
-}
+// maxOfPeriod bounds the payments of one period that are read: the first ones.
+const maxOfPeriod = 20
 
-// Events explains events, in a fixed number of statements.
-func Events(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) ([]WithWhy, error) {
-	rows, err := readRelated(ctx, tx, list)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]WithWhy, len(list))
-	for i, e := range list {
-		out[i] = WithWhy{ProcessedEvent: e, Why: why(e, rows)}
-		if e.Reason == string(projections.UnknownProduct) {
-			out[i].Product = storyOf(e, rows).product()
+// readPeriods reads the payments that grant in the periods of these payments.
+func (r related) readPeriods(ctx context.Context, tx pgx.Tx, payments []projections.Payment) error {
+	var subscriptions, users []string
+	var ends []time.Time
+	seen := map[projections.Period]bool{{}: true}
+	for i := range payments {
+		p := &payments[i]
+		if of := p.Period(); !seen[of] {
+			seen[of] = true
+			subscriptions, users, ends = append(subscriptions, p.SubscriptionID), append(users, p.UserID), append(ends, p.PeriodEnd)
 		}
 	}
-	return out, nil
+	if len(ends) == 0 {
+		return nil
+	}
+	found, err := tables.Payments.Rows(ctx, tx, `where provider_payment_id in (
+		select p.provider_payment_id from unnest($1::text[], $2::text[], $3::timestamptz[]) as of(subscription, customer, ends)
+		cross join lateral (
+			select provider_payment_id from payment_facts
+			where subscription_id = of.subscription and period_end = of.ends and user_id = of.customer and credits is not null
+			order by occurred_at limit $4
+		) p
+	)`, subscriptions, users, ends, maxOfPeriod)
+	r.addPeriods(found)
+	return err
 }
 
-func withoutWhy(list Part[WithWhy]) (out Part[projections.ProcessedEvent]) {
-	out.Earlier = list.Earlier
-	for _, e := range list.Items {
-		out.Items = append(out.Items, e.ProcessedEvent)
+// addPeriods adds those of the payments that grant in a period.
+func (r related) addPeriods(payments []projections.Payment) {
+	for _, p := range payments {
+		if of := p.Period(); of != (projections.Period{}) && p.Credits != nil {
+			r.Periods[of] = append(r.Periods[of], p)
+		}
 	}
-	return out
-}
-
-// MarshalJSON implements json.Marshaler: the columns of the event, and "why".
-func (e WithWhy) MarshalJSON() ([]byte, error) {
-	columns, err := row{e.ProcessedEvent}.MarshalJSON()
-	if err != nil {
-		return nil, err
+	for _, all := range r.Periods {
+		slices.SortFunc(all, func(a, b projections.Payment) int { return projections.InPeriod(&a, &b) })
 	}
-	return withField(columns, "why", e.Why)
 }

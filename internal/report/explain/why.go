@@ -1,11 +1,57 @@
 package explain
 
 import (
+	"cmp"
+	"context"
+	_ "embed"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
+
+// WithWhy is an event with the sentences that say what it did and why.
+type WithWhy struct {
+	projections.ProcessedEvent
+	Why     string
+	Product string // that the catalogue does not have, if it was rejected for that
+}
+
+// Events explains events, in a fixed number of statements.
+func Events(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) ([]WithWhy, error) {
+	rows, err := readRelated(ctx, tx, list)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]WithWhy, len(list))
+	for i, e := range list {
+		out[i] = WithWhy{ProcessedEvent: e, Why: why(e, rows)}
+		if e.Reason == string(projections.UnknownProduct) {
+			out[i].Product = storyOf(e, rows).product()
+		}
+	}
+	return out, nil
+}
+
+func withoutWhy(list Part[WithWhy]) (out Part[projections.ProcessedEvent]) {
+	out.Earlier = list.Earlier
+	for _, e := range list.Items {
+		out.Items = append(out.Items, e.ProcessedEvent)
+	}
+	return out
+}
+
+// MarshalJSON implements json.Marshaler: the columns of the event, and "why".
+func (e WithWhy) MarshalJSON() ([]byte, error) {
+	columns, err := row{e.ProcessedEvent}.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return withField(columns, "why", e.Why)
+}
 
 // why explains in sentences what an event did. The facts of the payment and of the subscription say what each event said
 // and when, so the sentences follow from them.
@@ -98,4 +144,85 @@ func kindWords(kind projections.Kind) string {
 		return "something that grants nothing"
 	}
 	return "something of kind " + page.Name(kind)
+}
+
+// story is one event with what it says, and the payment and the subscription of which it says that.
+type story struct {
+	event        projections.ProcessedEvent
+	rows         related
+	payment      projections.Payment           // empty if no row has its name
+	paid         *projections.Fact             // that the payment arrived; nil: the event does not say it, or it is not kept
+	subscription projections.SubscriptionState // empty if no row has its name
+	said         *projections.Fact             // of the subscription; nil: nothing, or it is not kept
+}
+
+func storyOf(e projections.ProcessedEvent, rows related) story {
+	y := story{event: e, rows: rows, payment: rows.Payments[e.ProviderPaymentID]}
+	y.subscription = rows.Subscriptions[cmp.Or(e.SubscriptionID, y.payment.SubscriptionID, e.Subscription())]
+	y.paid = y.payment.Facts.First(func(f *projections.Fact) bool { return f.EventID == e.EventID && f.Says == projections.Paid })
+	y.said = y.subscription.Facts.First(func(f *projections.Fact) bool { return f.EventID == e.EventID && f.Says != projections.Named })
+	return y
+}
+
+func (y story) isPayment() bool { return y.event.Action == string(events.Payment) }
+
+func (y story) named() bool { return y.payment.ProviderPaymentID != "" }
+
+// namer returns the fact that names the user of the payment: the first of its own events that names one, otherwise the
+// first of its subscription; nil if it is not kept.
+func (y story) namer() *projections.Fact {
+	names := func(f *projections.Fact) bool { return f.User != "" }
+	if own := y.payment.Facts.First(func(f *projections.Fact) bool { return f.Says == projections.Paid && names(f) }); own != nil {
+		return own
+	}
+	return y.rows.Subscriptions[y.payment.SubscriptionID].Facts.First(names)
+}
+
+// nameAndTime names an event with the provider's time.
+func nameAndTime(f *projections.Fact) string {
+	return fmt.Sprintf("%s (%s)", page.Name(f.EventID), at(f.At))
+}
+
+// NotClaimed says why nobody has claimed a payment; who is what the reader calls a user.
+func NotClaimed(p projections.Payment, who string) string {
+	switch user := p.Facts.First(func(f *projections.Fact) bool { return f.User != "" }); {
+	case !p.Paid:
+		return "no event says that it was paid"
+	case !p.Known && p.ProductKey != "" && p.Kind == "":
+		return "the catalogue does not have its product, " + page.Name(p.ProductKey)
+	case !p.Known && p.Kind == projections.KindOneTime:
+		return "no event says how many credits were sold"
+	case !p.Known:
+		return "no event says what was sold"
+	case user == nil:
+		return "no event names its " + who
+	}
+	return "the balance of its " + who + " cannot hold what it grants"
+}
+
+const addToCatalogue = " Add the product to the catalogue under this id, and rebuild: then the purchase counts. A product that grants nothing is {kind: none}."
+
+// reasons explains rejections to the people who run the shop.
+var reasons = map[projections.Reason]string{
+	projections.InvalidText:      "A text in it cannot be stored: it has an invalid or zero character, or is longer than 255 bytes.",
+	projections.WrongMode:        "Its mode (test or live) is not the one that PROVIDER_MODE accepts.",
+	projections.UnknownKind:      "Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product.",
+	projections.MissingUser:      "Nothing says who bought it: the checkout's metadata needs a user_id.",
+	projections.MissingPaymentID: "It names no transaction and no order, so a second event of the same payment could not be recognized.",
+	projections.UnknownProduct:   "It names no product that the catalogue has. The page of each event names the provider's id of the product." + addToCatalogue,
+	projections.KindMismatch:     "Its metadata names another kind than the catalogue has for the product. Buyers can edit the metadata of a checkout link.",
+	projections.MissingCredits:   "It sells a credit pack without a number of credits: the checkout's metadata needs credits, or the catalogue needs them for the product.",
+	projections.OutOfRange: "A number in it is out of range: credits and units are whole numbers from 1 to 1,000,000,000,000, the amounts of a reversal are whole numbers of at least 0," +
+		" and balances have a maximum.",
+	projections.PaymentConflict: "It names another user, another kind of purchase or another provider than its payment has.",
+	projections.Internal:        "The database refused the rows it would have written. Somebody has changed something in the database, or this is a fault of payfold.",
+}
+
+// Meaning explains a reason in one or two sentences. If this build does not know the reason, it
+// only names it.
+func Meaning(reason string) string {
+	if text, known := reasons[projections.Reason(reason)]; known {
+		return text
+	}
+	return "Rejected as " + reason + "."
 }

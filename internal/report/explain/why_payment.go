@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
@@ -93,4 +94,23 @@ func (y story) again() string {
 		text += y.status()
 	}
 	return text
+}
+
+// besideOthers says that the payment grants less than it would alone, because earlier payments of its period grant.
+func (y story) besideOthers() string {
+	var earlier []string
+	for _, p := range y.rows.Periods[y.payment.Period()] {
+		if projections.InPeriod(&p, &y.payment) < 0 {
+			earlier = append(earlier, page.Name(p.ProviderPaymentID))
+		}
+	}
+	if len(earlier) == 0 {
+		return ""
+	}
+	rest := "only the rest"
+	if y.payment.Credits == nil {
+		rest = "nothing"
+	}
+	return " One period grants as much as its largest payment." +
+		fmt.Sprintf(" Before this one the period had the credits of %s, so this one grants %s.", strings.Join(earlier, ", "), rest)
 }
