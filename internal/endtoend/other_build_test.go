@@ -62,7 +62,7 @@ func repository(t *testing.T) string {
 var otherTexts = map[string][2]string{
 	"internal/projections/rules.go":   {`const RulesVersion = "` + projections.RulesVersion + `"`, `const RulesVersion = "next"`},
 	"internal/projections/state.go":   {"\tRevenue       ", "\tReversalDays  reversalDays\n\tRevenue       "},
-	"internal/projections/extras.go":  {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *step, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
+	"internal/projections/fold.go":    {"\t\"revenue_daily\": ", "\t\"reversals_daily\": func(s *State, f *step, outcome Outcome) { countReversals(&s.ReversalDays, f, outcome) },\n\t\"revenue_daily\": "},
 	"internal/tables/declarations.go": {"\tRevenueByDay,", "\tRevenueByDay, ReversalsByDay,"},
 }
 
