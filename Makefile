@@ -42,7 +42,7 @@ test-campaign: ## FAULT_ROUNDS (100) random kills, freezes, crashes and cuts und
 
 POWER_CUTS ?= 200
 test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that loses unsynced data; needs /dev/fuse
-	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/powercut
+	POWER_CUTS=$(POWER_CUTS) go test -tags powercut -v -count 1 -timeout 0 ./internal/testenv/powercut
 
 PROPERTY_CHECKS ?= 2000
 PROPERTY_SEED ?= 0
@@ -202,7 +202,7 @@ lint: ## gofumpt, go vet, staticcheck; tests must wait with wait.Until
 	go vet ./...
 	go vet -tags powercut,stack,upgrade,cluster ./...
 	go run $(STATICCHECK) ./...
-	go run $(STATICCHECK) -tags powercut,stack,upgrade,cluster ./internal/powercut ./internal/endtoend
+	go run $(STATICCHECK) -tags powercut,stack,upgrade,cluster ./internal/testenv/powercut ./internal/endtoend
 
 clean: ## remove bin/
 	rm -rf bin

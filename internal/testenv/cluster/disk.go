@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/powercut"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 )
 
 // newDisk returns a disk with a journal: nats-server makes folders without an fsync of the folder above.

@@ -19,7 +19,7 @@ import (
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/powercut"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/archiver"

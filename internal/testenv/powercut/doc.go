@@ -1,5 +1,5 @@
-// Package powercut is a disk for tests that forgets what was not fsynced, and ingest on it. Like a real disk, it can lose everything that was
-// not fsynced when the power is cut.
+// Package powercut is a disk that can lose everything that was not fsynced when the power is cut, as a real disk can.
+// Its tests run ingest on it.
 //
 // A Disk is a tree of files and folders in memory, mounted with FUSE. Every process sees a
 // write at once. A write is durable only after an fsync of that file, or of that folder: an

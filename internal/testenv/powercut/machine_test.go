@@ -22,7 +22,7 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/powercut"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )

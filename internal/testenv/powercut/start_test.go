@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
-	"github.com/payfold/payfold/internal/powercut"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/testenv"
 )
 
