@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -117,30 +116,6 @@ const healthTimeout = 250 * time.Millisecond
 
 var errNoAnswer = errors.New("the log does not answer")
 
-// healthCheck asks one question at a time. While a write to the disk hangs, the server does
-// not answer, so callers share the question and do not wait for its end.
-type healthCheck struct {
-	mu       sync.Mutex
-	answered chan struct{} // closed after the answer; nil if no question is under way
-}
-
-// ask begins a question unless one is under way. The channel is closed after its end.
-func (h *healthCheck) ask(question func()) (answered <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.answered == nil {
-		h.answered = make(chan struct{})
-		go func() {
-			question()
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			close(h.answered)
-			h.answered = nil
-		}()
-	}
-	return h.answered
-}
-
 // timedOut returns err, of an append or of a question about the stream that had no answer in time. If the embedded
 // server does not tell its health, either, it adds that. If that server stores nothing any more, every later append
 // fails, even if the server says so only after timedOut has returned.
@@ -148,10 +123,13 @@ func (l *Log) timedOut(err error) error {
 	if l.server == nil {
 		return err
 	}
-	answered := l.server.healthCheck.ask(func() {
+	// While a write to the disk hangs, the server does not answer. So callers share a question, and do not wait for its
+	// end.
+	answered := l.server.healthQuestions.DoChan("", func() (any, error) {
 		if reason := l.server.health(); reason != nil {
 			l.committer.Fail(reason)
 		}
+		return nil, nil
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
@@ -45,8 +46,8 @@ type Server struct {
 
 	// health returns why the server stores nothing any more. It does not return while a write to
 	// the disk hangs. A test replaces it.
-	health      func() error
-	healthCheck healthCheck
+	health          func() error
+	healthQuestions singleflight.Group
 }
 
 // EmbeddedConfig says where the embedded log stores its files, and where it listens.
