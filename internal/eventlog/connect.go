@@ -57,19 +57,17 @@ func Connect(config Config) (*Log, error) {
 		wait = ofEmbedded
 	}
 	options := []nats.Option{nats.RetryOnFailedConnect(true), nats.Timeout(wait.handshake)}
-	url, embedded, cluster := config.URL, access.NewDialer(config.DataDir, wait.handshake), &connection.ByName{Timeout: wait.handshake}
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
+	url, embedded := config.URL, access.NewDialer(config.DataDir, wait.handshake)
+	var dialer *connection.Dialer
 	if url != "" {
-		options = append(options,
-			connection.Dial(cluster, wait.silence),
-			connection.Inbox(config.InboxPrefix, url))
+		dialer = connection.NewDialer(&connection.ByName{Timeout: wait.handshake}, wait.silence)
+		options = append(options, dialer.Use, connection.Inbox(config.InboxPrefix, url))
 	} else {
-		url = embeddedURL
-		options = append(options,
-			connection.Dial(embedded, wait.silence),
-			nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
+		url, dialer = embeddedURL, connection.NewDialer(embedded, wait.silence)
+		options = append(options, dialer.Use, nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	l, err := connect(url, config.Stream, wait.request, config.Logger, options...)
 	if err != nil {
@@ -78,14 +76,13 @@ func Connect(config Config) (*Log, error) {
 	// A cluster acknowledges and delivers only messages that its quorum has.
 	l.committer = appends.NewCommitter(l.js, func(uint64) error { return nil })
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
+	l.refused = dialer.Refused
 	switch {
 	case config.URL == "":
-		l.notConnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice()) }
-		l.refused = embedded.Refused
+		l.notConnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice(dialer.Last())) }
 		l.confirm = l.askDurable
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default:
-		l.refused = cluster.Refused
 		l.patience = connection.NewPatience(l.conn, config.Logger)
 		// The message has the addresses and not the URL, which may contain a password.
 		l.notConnected = func() error {

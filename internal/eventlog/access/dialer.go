@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -18,55 +17,36 @@ import (
 // nats.CustomDialer; it ignores the address that it is given.
 type Dialer struct {
 	dataDir string
-	timeout time.Duration         // of one attempt over TCP
-	failure atomic.Pointer[error] // of the last attempt
+	timeout time.Duration // of one attempt over TCP
 }
 
 // NewDialer returns a Dialer whose attempts over TCP end after timeout.
 func NewDialer(dataDir string, timeout time.Duration) *Dialer {
-	return &Dialer{dataDir: dataDir, timeout: timeout}
-}
-
-// Dial fails with ErrUntrusted if the server may belong to another user.
-func (d *Dialer) Dial(string, string) (net.Conn, error) {
-	conn, err := d.reach()
-	d.failure.Store(&err)
-	return conn, err
+	return &Dialer{dataDir, timeout}
 }
 
 // SkipTLSHandshake returns true: if TLS is needed, Dial has already done the handshake.
 func (d *Dialer) SkipTLSHandshake() bool { return true }
 
-// Refused reports whether the last attempt failed at once: nothing listens, or it is not trusted. After a timeout a
-// server may be there that is slow.
-func (d *Dialer) Refused() bool {
-	failure := d.failure.Load()
-	return failure != nil && *failure != nil && !isTimeout(*failure)
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
-}
-
-// Advice says what to check when there is no connection, and why the last Dial failed.
-func (d *Dialer) Advice() error {
-	failure := d.failure.Load()
+// Advice says what to check when there is no connection. tried reports whether Dial was called, and failure is its last
+// error.
+func (d *Dialer) Advice(failure error, tried bool) error {
 	switch {
-	case failure == nil:
+	case !tried:
 		return fmt.Errorf("is ingest running on DATA_DIR %s?", d.dataDir)
-	case *failure == nil: // it hangs, or has just ended
+	case failure == nil: // it hangs, or has just ended
 		return fmt.Errorf("is ingest running on DATA_DIR %s, and does it answer? It accepted the last connection", d.dataDir)
-	case errors.Is(*failure, ErrUntrusted):
-		return *failure
+	case errors.Is(failure, ErrUntrusted):
+		return failure
 	default:
-		return fmt.Errorf("is ingest running on DATA_DIR %s? (%w)", d.dataDir, *failure)
+		return fmt.Errorf("is ingest running on DATA_DIR %s? (%w)", d.dataDir, failure)
 	}
 }
 
-// reach connects through the socket. If nothing listens there it connects over TCP: the two
-// processes may run in containers or on machines that share only the folder.
-func (d *Dialer) reach() (net.Conn, error) {
+// Dial connects through the socket. If nothing listens there it connects over TCP: the two
+// processes may run in containers or on machines that share only the folder. It fails with
+// ErrUntrusted if the server may belong to another user.
+func (d *Dialer) Dial(string, string) (net.Conn, error) {
 	folder, err := openPrivate(d.dataDir)
 	if err != nil {
 		return nil, err

@@ -2,10 +2,8 @@ package connection
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,22 +12,10 @@ import (
 type ByName struct {
 	Timeout  time.Duration
 	Resolver *net.Resolver // nil: the usual one
-	refused  atomic.Bool
 }
-
-// Refused reports whether the last attempt failed at once: nothing listens, or nobody has that name. After a timeout a
-// server may be there that is slow.
-func (d *ByName) Refused() bool { return d.refused.Load() }
 
 // Dial tries the addresses in random order, because some of the servers may be away.
-func (d *ByName) Dial(network, address string) (net.Conn, error) {
-	conn, err := d.reach(network, address)
-	var timeout net.Error
-	d.refused.Store(err != nil && !(errors.As(err, &timeout) && timeout.Timeout()))
-	return conn, err
-}
-
-func (d *ByName) reach(network, address string) (conn net.Conn, err error) {
+func (d *ByName) Dial(network, address string) (conn net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.Timeout)
 	defer cancel()
 	host, port, err := net.SplitHostPort(address)

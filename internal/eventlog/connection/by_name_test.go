@@ -27,7 +27,7 @@ func TestASilentDNSServerHoldsUpAConnectionForItsTimeOnly(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	var options nats.Options
-	require.NoError(t, connection.Dial(&connection.ByName{Timeout: time.Second, Resolver: silent}, wait.Timeout)(&options))
+	require.NoError(t, connection.NewDialer(&connection.ByName{Timeout: time.Second, Resolver: silent}, wait.Timeout).Use(&options))
 	require.True(t, options.SkipHostLookup, "nats.go has no limit for a name")
 	began := time.Now()
 	_, err := options.CustomDialer.Dial("tcp", "nats.invalid:4222")

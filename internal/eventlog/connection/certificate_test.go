@@ -72,7 +72,7 @@ func TestTheEndOfTheServersCertificateIsMeasured(t *testing.T) {
 	until := time.Now().Add(48 * time.Hour).Truncate(time.Second)
 	pair, trusted := selfSigned(t, until)
 	s := startTLSServer(t, pair)
-	conn, registry := open(t, s, connection.Dial(&net.Dialer{}, wait.Timeout), nats.Timeout(wait.Timeout),
+	conn, registry := open(t, s, connection.NewDialer(&net.Dialer{}, wait.Timeout).Use, nats.Timeout(wait.Timeout),
 		nats.Secure(&tls.Config{MinVersion: tls.VersionTLS13, RootCAs: trusted, ServerName: "127.0.0.1"}))
 	families, err := registry.Gather()
 	require.NoError(t, err)

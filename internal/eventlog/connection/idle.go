@@ -14,29 +14,52 @@ const (
 	// pingInterval is the time between two pings to the server.
 	pingInterval = time.Second
 
-	// maxPingsOutstanding is so high that it never ends a connection; silence does, see Dial. The
+	// maxPingsOutstanding is so high that it never ends a connection; silence does, see Dialer. The
 	// answer to a ping comes after everything that the server sent before it, several
 	// megabytes, which takes long on a slow line or with a slow reader. Those bytes already
 	// show that the server is alive.
 	maxPingsOutstanding = 100
 )
 
-// Dial makes connections through a dialer. They fail when the server sends nothing for the time of silence. It must be
-// some seconds, because the server answers a ping each second. The dialer also looks up names; see ByName.
-func Dial(through nats.CustomDialer, silence time.Duration) nats.Option {
-	return func(o *nats.Options) error {
-		o.CustomDialer, o.SkipHostLookup = dialer{through, silence}, true
-		return nil
-	}
-}
-
-type dialer struct {
-	nats.CustomDialer
+// Dialer makes connections through another dialer. They fail when the server sends nothing for the time of silence.
+type Dialer struct {
+	through nats.CustomDialer
 	silence time.Duration
+	last    atomic.Pointer[error] // of the last attempt
 }
 
-func (d dialer) Dial(network, address string) (net.Conn, error) {
-	conn, err := d.CustomDialer.Dial(network, address)
+// NewDialer returns a Dialer. silence must be some seconds, because the server answers a ping each second. The other
+// dialer also looks up names; see ByName.
+func NewDialer(through nats.CustomDialer, silence time.Duration) *Dialer {
+	return &Dialer{through: through, silence: silence}
+}
+
+// Use is a nats.Option.
+func (d *Dialer) Use(o *nats.Options) error {
+	o.CustomDialer, o.SkipHostLookup = d, true
+	return nil
+}
+
+// Last returns the error of the last attempt. tried is false before the first one.
+func (d *Dialer) Last() (err error, tried bool) {
+	if last := d.last.Load(); last != nil {
+		return *last, true
+	}
+	return nil, false
+}
+
+// Refused reports whether the last attempt failed at once: nothing listens, nobody has that name, or the server is not
+// trusted. After a timeout a server may be there that is slow.
+func (d *Dialer) Refused() bool {
+	err, _ := d.Last()
+	var timeout net.Error
+	return err != nil && !(errors.As(err, &timeout) && timeout.Timeout())
+}
+
+// Dial implements nats.CustomDialer.
+func (d *Dialer) Dial(network, address string) (net.Conn, error) {
+	conn, err := d.through.Dial(network, address)
+	d.last.Store(&err)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +67,8 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 }
 
 // SkipTLSHandshake returns the wrapped dialer's answer; false if it has none.
-func (d dialer) SkipTLSHandshake() bool {
-	inner, ok := d.CustomDialer.(interface{ SkipTLSHandshake() bool })
+func (d *Dialer) SkipTLSHandshake() bool {
+	inner, ok := d.through.(interface{ SkipTLSHandshake() bool })
 	return ok && inner.SkipTLSHandshake()
 }
 

@@ -22,7 +22,7 @@ func TestADeadlineEndsARead(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	var options nats.Options
-	require.NoError(t, connection.Dial(&net.Dialer{}, wait.Timeout)(&options))
+	require.NoError(t, connection.NewDialer(&net.Dialer{}, wait.Timeout).Use(&options))
 	conn, err := options.CustomDialer.Dial("tcp", server.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -48,7 +48,7 @@ func TestAConnectionEndsAfterTheSilenceThatWasGiven(t *testing.T) {
 	require.NoError(t, err)
 	defer server.Close()
 	var options nats.Options
-	require.NoError(t, connection.Dial(&net.Dialer{}, 20*time.Millisecond)(&options))
+	require.NoError(t, connection.NewDialer(&net.Dialer{}, 20*time.Millisecond).Use(&options))
 	conn, err := options.CustomDialer.Dial("tcp", server.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -80,7 +80,7 @@ func TestAWriteToAServerThatReadsNothingEndsAfterTheSilence(t *testing.T) {
 		accepted <- conn // from now on it reads nothing
 	}()
 	conn, err := connection.Open("nats://"+server.Addr().String(), slog.New(slog.DiscardHandler),
-		connection.Dial(&net.Dialer{}, 5*time.Second)) // on a busy machine, the handshake can take longer than an instant
+		connection.NewDialer(&net.Dialer{}, 5*time.Second).Use) // on a busy machine, the handshake can take longer than an instant
 	require.NoError(t, err)
 	defer conn.Close()
 	defer (<-accepted).Close()
