@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +20,8 @@ const maxAnswer = 1 << 20
 // ErrUnanswered means that no program listens at the address.
 var ErrUnanswered = errors.New("nothing answers")
 
-// Ask asks the Admin of a program on this machine. addr is the address on which it listens. If addr
-// has no host, or a host that means all interfaces, Ask uses the loopback interface. If the answer is
-// not 200, it is the error.
+// Ask asks the Admin of a program on this machine. addr is the address on which it listens; see
+// reachable. If the answer is not 200, it is the error.
 func Ask(ctx context.Context, addr, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -46,23 +44,23 @@ func Post(ctx context.Context, addr, path string) (io.ReadCloser, error) {
 }
 
 func send(ctx context.Context, method, addr, path string) (io.ReadCloser, error) {
-	targets, err := reachable(addr)
+	target, err := reachable(addr)
 	if err != nil {
 		return nil, err
-	}
-	transport := &http.Transport{ // without the proxies of the environment
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dial(ctx, targets)
-		},
 	}
 	request, err := http.NewRequestWithContext(ctx, method, "http://admin.invalid"+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
+	transport := &http.Transport{ // without the proxies of the environment
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, target) // whose port may be the name of a service
+		},
+	}
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return nil, unanswered(ctx, targets[0], err)
+		return nil, unanswered(ctx, target, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		defer response.Body.Close()
@@ -79,34 +77,16 @@ func unanswered(ctx context.Context, target string, err error) error {
 	return fmt.Errorf("%w at ADMIN_ADDR %s: %w", ErrUnanswered, target, err)
 }
 
-// dial connects to the first of the addresses that accepts a connection.
-func dial(ctx context.Context, targets []string) (conn net.Conn, err error) {
-	for _, target := range targets {
-		var failed error
-		if conn, failed = new(net.Dialer).DialContext(ctx, "tcp", target); failed == nil {
-			return conn, nil
-		}
-		err = cmp.Or(err, failed)
-	}
-	return nil, err
-}
-
-// reachable returns the addresses at which a program of this machine that listens on addr can be
-// reached. A program that listens on all IPv6 addresses listens on the IPv4 addresses, too, and a
-// container may have no IPv6 loopback address.
-func reachable(addr string) ([]string, error) {
+// reachable returns the address at which a program of this machine that listens on addr can be reached. A program that
+// listens on all interfaces, also on those of IPv6, listens on the loopback interface of IPv4. A container may have none
+// of IPv6.
+func reachable(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, fmt.Errorf("ADMIN_ADDR: %q is not host:port", addr)
+		return "", fmt.Errorf("ADMIN_ADDR: %q is not host:port", addr)
 	}
-	v4, v6 := net.JoinHostPort("127.0.0.1", port), net.JoinHostPort("::1", port)
-	switch ip := net.ParseIP(host); {
-	case host == "":
-		return []string{v4, v6}, nil
-	case ip != nil && ip.To4() != nil && ip.IsUnspecified():
-		return []string{v4}, nil
-	case ip != nil && ip.IsUnspecified():
-		return []string{v6, v4}, nil
+	if host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1"
 	}
-	return []string{addr}, nil
+	return net.JoinHostPort(host, port), nil
 }
