@@ -78,7 +78,8 @@ func (g *Gate) listen() error {
 	case err == nil:
 		g.listeners = append(g.listeners, socket)
 	case g.config.Address == "":
-		return fmt.Errorf("%w; if the file system of DATA_DIR does not support sockets, set EMBEDDED_NATS_ADDR", err)
+		return fmt.Errorf("%w; if the file system of DATA_DIR does not support sockets, or its path is too long for one, "+
+			"set EMBEDDED_NATS_ADDR", err)
 	default:
 		g.config.Logger.Warn("readers reach the log over TCP only", "error", err)
 	}

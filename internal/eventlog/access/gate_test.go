@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -69,25 +67,6 @@ func TestTheGateListensOnTCPOnlyWhereItIsAskedTo(t *testing.T) {
 	require.Len(t, g.listeners, 1)
 	require.NoFileExists(t, addressFile(dir))
 	requireGreeted(t, dir)
-}
-
-// On systems without /proc a socket with a long path is reached through a link.
-func TestALongPathIsShortenedByALink(t *testing.T) {
-	t.Parallel()
-	folder := filepath.Join(t.TempDir(), strings.Repeat("a-long-name/", 20))
-	require.NoError(t, os.MkdirAll(folder, 0o700))
-	path, release, err := shortPath(folder, "socket")
-	require.NoError(t, err)
-	require.LessOrEqual(t, len(path), maxSocketPath)
-	listener, err := net.Listen("unix", path)
-	require.NoError(t, err)
-	defer listener.Close()
-	conn, err := net.Dial("unix", path)
-	require.NoError(t, err)
-	require.NoError(t, conn.Close())
-	require.FileExists(t, filepath.Join(folder, "socket"))
-	release()
-	require.NoDirExists(t, filepath.Dir(filepath.Dir(path)))
 }
 
 func TestTheSocketOfAKilledIngestIsReplaced(t *testing.T) {

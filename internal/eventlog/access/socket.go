@@ -14,11 +14,7 @@ const socketName = "socket"
 
 // listen creates the socket. It replaces one that a killed ingest has left.
 func (p *private) listen() (*net.UnixListener, error) {
-	path, release, err := p.socketPath()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
+	path := p.name(socketName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket in %s: %w", p.path, err)
 	}
@@ -35,13 +31,8 @@ func (p *private) listen() (*net.UnixListener, error) {
 
 // dial connects to the socket, whose server must belong to this user or to root.
 func (p *private) dial() (net.Conn, error) {
-	path, release, err := p.socketPath()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
 	socket := filepath.Join(p.path, socketName)
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: p.name(socketName), Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", socket, cause(err))
 	}
@@ -52,7 +43,7 @@ func (p *private) dial() (net.Conn, error) {
 	return conn, nil
 }
 
-// cause returns the system's error number without the address, which may be a temporary path.
+// cause returns the system's error number without the address, which leads through a file descriptor.
 func cause(err error) error {
 	var number syscall.Errno
 	if errors.As(err, &number) {

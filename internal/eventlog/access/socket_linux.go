@@ -12,10 +12,6 @@ func (p *private) name(file string) string {
 	return "/proc/self/fd/" + strconv.Itoa(int(p.Fd())) + "/" + file
 }
 
-func (p *private) socketPath() (path string, release func(), err error) {
-	return p.name(socketName), func() {}, nil
-}
-
 // proveOwner refuses a server that belongs to another user. The kernel names the user.
 func proveOwner(conn *net.UnixConn, what string) error {
 	raw, err := conn.SyscallConn()

@@ -7,12 +7,8 @@ import (
 	"path/filepath"
 )
 
-// name returns the path of a file in the folder.
+// name returns the path of a file in the folder. A path of more than 103 bytes is too long for a socket on macOS.
 func (p *private) name(file string) string { return filepath.Join(p.path, file) }
-
-func (p *private) socketPath() (path string, release func(), err error) {
-	return shortPath(p.path, socketName)
-}
 
 // proveOwner checks nothing: only the folder's owner can have created the socket.
 func proveOwner(*net.UnixConn, string) error { return nil }
