@@ -2,12 +2,12 @@ package localpg
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +22,7 @@ var usualFolders = []string{
 
 // findBinaries returns the folder with initdb and postgres. If PG_BIN is set, it must be that
 // folder. Otherwise findBinaries looks in PATH, asks pg_config, and takes the newest version
-// in Debian's and Homebrew's folders. Its error says how to install PostgreSQL.
+// in Debian's and Homebrew's folders.
 func findBinaries() (binDir string, err error) {
 	if dir := os.Getenv("PG_BIN"); dir != "" {
 		if !hasBinaries(dir) {
@@ -49,8 +49,8 @@ func findBinaries() (binDir string, err error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("no PostgreSQL server found (PG_BIN, PATH, pg_config, the usual folders); install it: %s",
-		installCommand())
+	return "", errors.New("no PostgreSQL server found (PG_BIN, PATH, pg_config, the usual folders); set DATABASE_URL or PG_BIN, " +
+		"or install it, on Debian: sudo apt-get install -y --no-install-recommends postgresql")
 }
 
 func hasBinaries(dir string) bool {
@@ -81,24 +81,4 @@ func newest(pattern string) (string, bool) {
 		return number
 	}
 	return slices.MaxFunc(dirs, func(a, b string) int { return cmp.Compare(version(a), version(b)) }), true
-}
-
-// installCommand returns the command that installs PostgreSQL on this machine.
-func installCommand() string {
-	if runtime.GOOS == "darwin" {
-		return "brew install postgresql@17"
-	}
-	for _, manager := range []struct{ program, command string }{
-		{"apt-get", "sudo apt-get install -y --no-install-recommends postgresql"},
-		{"dnf", "sudo dnf install -y postgresql-server"},
-		{"apk", "sudo apk add postgresql"},
-		{"pacman", "sudo pacman -S --noconfirm postgresql"},
-		{"zypper", "sudo zypper install -y postgresql-server"},
-		{"brew", "brew install postgresql@17"},
-	} {
-		if _, err := exec.LookPath(manager.program); err == nil {
-			return manager.command
-		}
-	}
-	return "sudo apt-get install -y --no-install-recommends postgresql"
 }

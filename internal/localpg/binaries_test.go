@@ -50,7 +50,7 @@ func TestNewestVersionWins(t *testing.T) {
 	require.Equal(t, want, found)
 }
 
-func TestMissingServerNamesTheOneCommand(t *testing.T) {
+func TestAMissingServerNamesWhatToDo(t *testing.T) {
 	t.Setenv("PG_BIN", "")
 	t.Setenv("PATH", t.TempDir())
 	folders := usualFolders
@@ -58,5 +58,5 @@ func TestMissingServerNamesTheOneCommand(t *testing.T) {
 	usualFolders = []string{filepath.Join(t.TempDir(), "*/bin")}
 	_, err := findBinaries()
 	require.ErrorContains(t, err, "no PostgreSQL server found")
-	require.Regexp(t, `install it: (sudo|brew) [^;&\n]* postgresql\S*$`, err)
+	require.ErrorContains(t, err, "set DATABASE_URL or PG_BIN, or install it")
 }
