@@ -79,19 +79,26 @@ func grantsOf(lines []projections.LedgerLine, paid map[string]time.Time) (all []
 				merged[n-1].reversed += one.reversed
 				continue
 			}
-			switch {
-			case n > 0:
+			if one.part = 1; n > 0 {
 				one.part = merged[n-1].part + 1
-			case one.available.Before(paid[one.payment].AddDate(0, 0, 28)):
-				one.part = 1
-			default:
-				one.part = 2 // nothing was granted in the first month
+			}
+			for n == 0 && !one.available.Before(monthsAfter(paid[one.payment], one.part)) { // nothing was granted in that month
+				one.part++
 			}
 			merged = append(merged, one)
 		}
 		all = append(all, merged...)
 	}
 	return all
+}
+
+// monthsAfter returns the begin of a month that is counted from a payment. If that month is shorter, it is its last day.
+func monthsAfter(paid time.Time, months int64) time.Time {
+	begin := paid.AddDate(0, int(months), 0)
+	if begin.Day() < paid.Day() {
+		begin = begin.AddDate(0, 0, -begin.Day())
+	}
+	return begin
 }
 
 func printedGrants(all []grant) []string {

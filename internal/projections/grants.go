@@ -74,31 +74,40 @@ func (c *claimed) kept(grants []due) []due {
 // grantsOf returns the grants of the payments of one period of a subscription, which one user has claimed as one kind. The
 // period grants as much as its largest payment would alone, not the sum: each payment grants what it adds to what is kept
 // of the earlier ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which
-// the payment came, and in that month the larger of the two counts.
+// the payment came, and in that month the larger of the two counts. What an earlier payment has granted at once, for the
+// whole period, counts for the first months, until they have added up to more.
 func grantsOf(payments []claimed) [][]due {
 	slices.SortFunc(payments, func(a, b claimed) int { return InPeriod(a.Payment, b.Payment) })
 	all := make([][]due, len(payments))
 	for i := range payments {
 		p, own := &payments[i], payments[i].dues()
 		if i > 0 && len(own) > 0 {
-			given := int64(0)
+			atOnce, inMonth := int64(0), int64(0)
 			for j := range all[:i] {
 				all[j] = until(all[j], p.OccurredAt)
 				counts := payments[j].kept(all[j])
-				if len(own) > 1 {
-					counts = ofMonth(counts, p.OccurredAt)
+				if p.isMonthly() && payments[j].isMonthly() {
+					inMonth += totalOf(ofMonth(counts, p.OccurredAt))
+				} else {
+					atOnce += totalOf(counts)
 				}
-				given += totalOf(counts)
 			}
-			if len(own) > 1 {
+			if p.isMonthly() {
 				own = until(own, p.PeriodEnd.Add(-time.Microsecond))
 			}
-			own[0].credits = max(0, own[0].credits-given)
+			own[0].credits = max(0, own[0].credits-inMonth)
+			for month := range own {
+				part := min(atOnce, own[month].credits)
+				own[month].credits, atOnce = own[month].credits-part, atOnce-part
+			}
 		}
 		all[i] = own
 	}
 	return all
 }
+
+// isMonthly reports whether the credits of the payment come monthly, and not at once.
+func (c *claimed) isMonthly() bool { return c.months > 1 }
 
 // InPeriod orders the payments of one period: each grants what it adds to the earlier ones.
 func InPeriod(a, b *Payment) int {

@@ -56,17 +56,24 @@ func TestOnePeriodGrantsAsMuchAsItsLargestPayment(t *testing.T) {
 		parts []part
 		want  string
 	}{
-		"an upgrade":       {[]part{{day: 5, product: "small", until: month}, {day: 15, product: "big", until: month}}, "2026-01: 100, 2026-01 until 2026-03: 400"},
-		"a downgrade":      {[]part{{day: 5, product: "big", until: month}, {day: 15, product: "small", until: month}}, "2026-01 until 2026-03: 500"},
-		"more seats":       {[]part{{day: 5, product: "small", units: 2, until: month}, {day: 15, product: "small", units: 5, until: month}}, "2026-01: 500"},
-		"up, down and up":  {[]part{{day: 5, product: "small", until: month}, {day: 6, product: "big", until: month}, {day: 7, product: "small", until: month}, {day: 8, product: "big", until: month}}, "2026-01: 100, 2026-01 until 2026-03: 400"},
-		"two periods":      {[]part{{day: 5, product: "small", until: month}, {day: 36, product: "big", until: startOf(3)}}, "2026-01: 100, 2026-02 until 2026-04: 500"},
-		"no known period":  {[]part{{day: 5, product: "small"}, {day: 15, product: "big"}}, "2026-01: 100, 2026-01 until 2026-03: 500"},
-		"what is not sold": {[]part{{day: 5, product: "nothing", until: month}, {day: 15, product: "small", until: month}}, "2026-01: 100"},
-		"a drip alone":     {[]part{{day: 5, product: "drip", until: half}}, half30},
-		"an equal drip":    {[]part{{day: 5, product: "drip", until: half}, {day: 15, product: "drip", until: half}}, half30},
-		"it is told again": {[]part{{day: 5, product: "drip", until: half}, {day: 15, product: "drip", until: half}, {day: 16, product: "drip", until: half, payment: 2}}, half30},
-		"another drip":     {[]part{{day: 5, product: "drip", until: half}, {day: 46, product: "rain", until: half}}, "2026-01: 30, 2026-02: 30, 2026-02 until 2026-03: 20, 2026-03 until 2026-04: 50, 2026-04 until 2026-05: 50, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50"},
+		"an upgrade":                  {[]part{{day: 5, product: "small", until: month}, {day: 15, product: "big", until: month}}, "2026-01: 100, 2026-01 until 2026-03: 400"},
+		"a downgrade":                 {[]part{{day: 5, product: "big", until: month}, {day: 15, product: "small", until: month}}, "2026-01 until 2026-03: 500"},
+		"more seats":                  {[]part{{day: 5, product: "small", units: 2, until: month}, {day: 15, product: "small", units: 5, until: month}}, "2026-01: 500"},
+		"up, down and up":             {[]part{{day: 5, product: "small", until: month}, {day: 6, product: "big", until: month}, {day: 7, product: "small", until: month}, {day: 8, product: "big", until: month}}, "2026-01: 100, 2026-01 until 2026-03: 400"},
+		"two periods":                 {[]part{{day: 5, product: "small", until: month}, {day: 36, product: "big", until: startOf(3)}}, "2026-01: 100, 2026-02 until 2026-04: 500"},
+		"no known period":             {[]part{{day: 5, product: "small"}, {day: 15, product: "big"}}, "2026-01: 100, 2026-01 until 2026-03: 500"},
+		"what is not sold":            {[]part{{day: 5, product: "nothing", until: month}, {day: 15, product: "small", until: month}}, "2026-01: 100"},
+		"a drip alone":                {[]part{{day: 5, product: "drip", until: half}}, half30},
+		"an equal drip":               {[]part{{day: 5, product: "drip", until: half}, {day: 15, product: "drip", until: half}}, half30},
+		"it is told again":            {[]part{{day: 5, product: "drip", until: half}, {day: 15, product: "drip", until: half}, {day: 16, product: "drip", until: half, payment: 2}}, half30},
+		"another drip":                {[]part{{day: 5, product: "drip", until: half}, {day: 46, product: "rain", until: half}}, "2026-01: 30, 2026-02: 30, 2026-02 until 2026-03: 20, 2026-03 until 2026-04: 50, 2026-04 until 2026-05: 50, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50"},
+		"at once, then a drip":        {[]part{{day: 5, product: "small", until: half}, {day: 15, product: "drip", until: half}}, "2026-01: 100, 2026-04: 20, 2026-05: 30, 2026-06: 30"},
+		"at once, then a lesser drip": {[]part{{day: 5, product: "big", until: half}, {day: 46, product: "drip", until: half}}, "2026-01 until 2026-03: 500"},
+		"a drip, then at once":        {[]part{{day: 5, product: "drip", until: half}, {day: 46, product: "big", until: half}}, "2026-01: 30, 2026-02: 30, 2026-02 until 2026-04: 440"},
+		"at once, and two drips": {
+			[]part{{day: 5, product: "small", until: half}, {day: 15, product: "drip", until: half}, {day: 80, product: "rain", until: half}},
+			"2026-01: 100, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50",
+		},
 		"a drip after what is not sold": {
 			[]part{{day: 5, product: "nothing", until: half}, {day: 6, product: "rain", until: half}},
 			"2026-01 until 2026-02: 50, 2026-02 until 2026-03: 50, 2026-03 until 2026-04: 50, 2026-04 until 2026-05: 50, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50, " +
@@ -108,6 +115,19 @@ func TestTheMonthsOfAChangeOfPlanEndWithItsPeriod(t *testing.T) {
 		w.pay(c.parts...)
 		w.shapes[0].Prorated = true
 		require.Equal(t, c.want, monthsOf(w.fold([]int{0})), name)
+	}
+}
+
+// The last month of a period has only one grant, and it is that of a month, too.
+func TestAChangeOfPlanInTheLastMonthOfADripAddsTheDifference(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	w.pay(part{day: 5, product: "drip", until: startOf(7)}, part{day: 165, product: "rain", until: startOf(7)})
+	w.shapes[1].Prorated = true
+	for _, order := range orders(2) {
+		s := w.fold(order)
+		require.EqualValues(t, 50-30, s.Ledger.grants("t2")[0].left, order)
+		require.Equal(t, map[string]int64{"u1 subscription": 6*30 + 20}, leftOf(s), order)
 	}
 }
 
@@ -240,16 +260,18 @@ func TestTheMonthsOfADripMeetAtTheEndsOfMonths(t *testing.T) {
 // of the payment, and of the other payments of the period, write nothing more.
 func TestADripWhoseFirstMonthAddsNothingIsWrittenOnce(t *testing.T) {
 	t.Parallel()
-	w := soldInLives()
 	half := startOf(7)
-	w.pay(part{day: 5, product: "drip", until: half}, part{day: 15, product: "drip", until: half})
-	once := len(w.fold([]int{0, 1}).Ledger.Lines())
-	w.pay(part{day: 15, product: "drip", until: half, payment: 2}, part{day: 5, product: "drip", until: half, payment: 1},
-		part{day: 16, product: "drip", until: half, payment: 2})
-	s := w.fold([]int{0, 1, 2, 3, 4})
-	require.Len(t, s.Ledger.Lines(), once)
-	require.Equal(t, "e1", s.Ledger.grants("t2")[0].EventID)
-	require.Equal(t, ending(w.fold([]int{4, 3, 2, 1, 0})), ending(s))
+	for _, first := range []string{"drip", "small"} { // it has granted the first month, or the first three
+		w := soldInLives()
+		w.pay(part{day: 5, product: first, until: half}, part{day: 15, product: "drip", until: half})
+		once := len(w.fold([]int{0, 1}).Ledger.Lines())
+		w.pay(part{day: 15, product: "drip", until: half, payment: 2}, part{day: 5, product: first, until: half, payment: 1},
+			part{day: 16, product: "drip", until: half, payment: 2})
+		s := w.fold([]int{0, 1, 2, 3, 4})
+		require.Len(t, s.Ledger.Lines(), once, first)
+		require.Equal(t, "e1", s.Ledger.grants("t2")[0].EventID, first)
+		require.Equal(t, ending(w.fold([]int{4, 3, 2, 1, 0})), ending(s), first)
+	}
 }
 
 // What went back of a payment does not count for the others of its period: the customer has what is paid for. A refund of

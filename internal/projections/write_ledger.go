@@ -61,11 +61,11 @@ func (s *State) correct(p *Payment, grants []due, now ledgerEvent) {
 // fits reports whether the payment has these grants, except that the credits of a single one can differ.
 func fits(p *Payment, have []grant, grants []due) bool {
 	at := 0
-	if len(grants) > 1 && grants[0].credits == 0 { // earlier payments of the period have granted this month
-		if sameMonth(have[0].AvailableAt, grants[0].availableAt) {
+	for len(grants) > 1 && at < len(grants) && grants[at].credits == 0 { // earlier payments of the period have granted this month
+		if sameMonth(have[0].AvailableAt, grants[at].availableAt) {
 			return false
 		}
-		at = 1
+		at++
 	}
 	for i := 0; i < len(have); at++ {
 		sum, first := int64(0), have[i]

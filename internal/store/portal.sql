@@ -106,8 +106,8 @@ order by user_id, coalesce(product_key, ''), active desc, until desc nulls first
 
 -- What each grant of credits is after its corrections. A payment has a grant a month, which are its parts. Several
 -- lines of one month are one grant; lines that corrections have taken back wholly are none. The months of a payment begin at
--- least 28 days apart. The first one can have no grant, because earlier payments of the period have granted as much: then
--- the parts begin with 2. So a spend keeps its month when one of those payments is taken back.
+-- least 28 days apart. The first ones can have no grant, because earlier payments of the period have granted as much: then
+-- the parts begin with the number of a later month. So a spend keeps its month when one of those payments is taken back.
 create view credit_grant as
 with grant_line as (
   select provider_payment_id, user_id, kind, coalesce(reverses_line, line) as line, available_at, expires_at,
@@ -123,12 +123,20 @@ with grant_line as (
   where granted <> 0
   window of_payment as (partition by l.provider_payment_id, l.user_id order by available_at, line)
 ), numbered as (
-  select *, count(*) filter (where same_month is not true) over of_payment
-    + case when first_value(available_at) over of_payment - paid_at >= interval '28 days' then 1 else 0 end as part
+  select *, count(*) filter (where same_month is not true) over of_payment as number,
+    first_value(available_at) over of_payment as first_at
   from month
   window of_payment as (partition by provider_payment_id, user_id order by available_at, line)
+), part as (
+  select *, number + (
+      -- the months of the payment before the first one that has a grant
+      select count(*)
+      from generate_series(1, (extract(epoch from first_at - paid_at) / (28 * 86400))::int) as m
+      where (paid_at at time zone 'UTC' + m * interval '1 month') at time zone 'UTC' <= first_at
+    ) as part
+  from numbered
 )
 select provider_payment_id, part, user_id, kind, sum(granted)::bigint as granted, sum(reversed)::bigint as reversed,
   min(available_at) as available_at, min(expires_at) as expires_at, (array_agg(event_id order by line))[1] as event_id
-from numbered
+from part
 group by provider_payment_id, part, user_id, kind;

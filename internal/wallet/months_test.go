@@ -32,6 +32,7 @@ version: 1
 products:
   big: {kind: subscription, credits: 300, drip: monthly, months: 12, valid_months: 1}
   small: {kind: subscription, credits: 100, drip: monthly, months: 12, valid_months: 1}
+  once: {kind: subscription, credits: 250}
 `))
 	require.NoError(t, err)
 	rules := projections.Rules{Mode: projections.ModeAny, Catalogue: sold}
@@ -77,6 +78,22 @@ func TestASpendKeepsItsMonthWhenTheEarlierPlanIsRefunded(t *testing.T) {
 	require.True(t, m.spend(t, "u1", 80, "k1"))
 	m.refund(t, "t1")
 	require.EqualValues(t, 20, m.balance(t, "u1"))
+	require.Zero(t, ask[int64](t, m.wallet, "select count(*) from wallet.without_grant()"))
+	m.requireSums(t, "u1")
+}
+
+// The first payment of the period has granted at once as much as the first months of the second one, and half of the third.
+// What is spent of the third stays spent of that month when the first payment is refunded.
+func TestASpendKeepsItsMonthWhenThePlanThatGrantedAtOnceIsRefunded(t *testing.T) {
+	t.Parallel()
+	m := newMonths(t)
+	m.pay(t, "t1", "once", 70)
+	m.pay(t, "t2", "small", 65)
+	require.EqualValues(t, 250+50, m.balance(t, "u1"))
+	require.True(t, m.spend(t, "u1", 40, "k1"))
+	require.Equal(t, "t2/3", ask[string](t, m.wallet, "select provider_payment_id || '/' || part from wallet.spend_part"))
+	m.refund(t, "t1")
+	require.EqualValues(t, 100-40, m.balance(t, "u1"))
 	require.Zero(t, ask[int64](t, m.wallet, "select count(*) from wallet.without_grant()"))
 	m.requireSums(t, "u1")
 }
