@@ -305,7 +305,7 @@ func (s *SubscriptionState) apply(f *Fact) {
 	if f.hasPeriod() && !f.Prorated {
 		s.CurrentPeriodStart, s.CurrentPeriodEnd = f.From, f.Until
 	}
-	if f.Says == Paid {
+	if f.Says == Paid && (!f.Prorated || s.ProviderPaymentID == "") {
 		s.ProviderPaymentID = f.Payment
 	}
 }

@@ -26,6 +26,8 @@ products:
   tool: {kind: pro}
   tool_monthly: {kind: pro, lasts: subscription, grace_days: 3}
   pack: {kind: one_time, credits: 10}
+  lemonsqueezy:variant:1: {kind: subscription}
+  lemonsqueezy:variant:2: {kind: subscription}
 `
 
 // entitlement is a row of the view, with until in days from now; nil: for ever.
@@ -61,6 +63,11 @@ func (e told) body(now time.Time) string {
 // entitlements folds the events and reads what u1 is entitled to.
 func entitlements(t *testing.T, bodies func(now time.Time) []string) []entitlement {
 	t.Helper()
+	return entitlementsBy(t, "provider", bodies)
+}
+
+func entitlementsBy(t *testing.T, provider string, bodies func(now time.Time) []string) []entitlement {
+	t.Helper()
 	ctx, s := fixture.Tables(t)
 	sold, err := catalogue.Parse([]byte(entitling))
 	require.NoError(t, err)
@@ -69,7 +76,7 @@ func entitlements(t *testing.T, bodies func(now time.Time) []string) []entitleme
 	now := time.Now().UTC().Truncate(time.Second)
 	var batch []events.Event
 	for i, body := range bodies(now) {
-		message := events.Message{Provider: "provider", Seq: uint64(i + 1), Body: []byte(body), ReceivedAt: now}
+		message := events.Message{Provider: provider, ID: fmt.Sprint("e", i), Seq: uint64(i + 1), Body: []byte(body), ReceivedAt: now}
 		batch = append(batch, providers.Decode(message))
 		require.False(t, batch[i].Unreadable, body)
 	}
@@ -252,6 +259,85 @@ func TestAFullRefundOfTheCurrentPeriodEndsAnEntitlement(t *testing.T) {
 				return bodies
 			}))
 		})
+	}
+}
+
+// Two providers name the period of no payment. A refund of what the buyer paid for a change of plan leaves the plan.
+func TestAFullRefundWherePaymentsHaveNoPeriod(t *testing.T) {
+	t.Parallel()
+	lemon := func(at time.Time, event, id, attributes string) string {
+		return fmt.Sprintf(`{"meta":{"event_name":%q,"custom_data":{"user_id":"u1"}},"data":{"id":%q,"attributes":{"updated_at":%q,%s}}}`,
+			event, id, at.Format(time.RFC3339), attributes)
+	}
+	dodo := func(at time.Time, event, data string) string {
+		return fmt.Sprintf(`{"business_id":"b","type":%q,"timestamp":%q,"data":{"metadata":{"user_id":"u1"},%s}}`, event, at.Format(time.RFC3339), data)
+	}
+	type day = func(int) time.Time
+	lives := map[string]func(day day) []string{
+		"lemonsqueezy": func(day day) []string {
+			of := func(variant, until int) string {
+				return fmt.Sprintf(`"status":"active","order_id":1,"variant_id":%d,"renews_at":%q`, variant, day(until).Format(time.RFC3339))
+			}
+			invoice := func(reason string) string {
+				return fmt.Sprintf(`"status":"paid","subscription_id":1,"total":900,"billing_reason":%q`, reason)
+			}
+			return []string{
+				lemon(day(-40), "order_created", "1", `"status":"paid","total":900,"first_order_item":{"variant_id":1}`),
+				lemon(day(-40), "subscription_created", "1", of(1, -10)),
+				lemon(day(-10), "subscription_payment_success", "2", invoice("renewal")),
+				lemon(day(-10), "subscription_updated", "1", of(1, 20)),
+				lemon(day(-5), "subscription_payment_success", "3", invoice("updated")),
+				lemon(day(-5), "subscription_updated", "1", of(2, 20)),
+			}
+		},
+		"dodo": func(day day) []string {
+			of := func(product string, from, until int) string {
+				return fmt.Sprintf(`"subscription_id":"s1","status":"active","product_id":%q,"previous_billing_date":%q,"next_billing_date":%q`,
+					product, day(from).Format(time.RFC3339), day(until).Format(time.RFC3339))
+			}
+			paid := func(id string) string {
+				return fmt.Sprintf(`"subscription_id":"s1","status":"succeeded","total_amount":900,"payment_id":%q`, id)
+			}
+			return []string{
+				dodo(day(-40), "subscription.active", of("plan", -40, -10)), dodo(day(-40), "payment.succeeded", paid("1")),
+				dodo(day(-10).Add(-time.Minute), "payment.succeeded", paid("2")), dodo(day(-10), "subscription.renewed", of("plan", -10, 20)),
+				dodo(day(-5), "subscription.plan_changed", of("strict", -10, 20)), dodo(day(-5), "payment.succeeded", paid("3")),
+			}
+		},
+	}
+	refunds := map[string]func(at time.Time, payment string) string{
+		"lemonsqueezy": func(at time.Time, payment string) string {
+			event, reason := "subscription_payment_refunded", "updated"
+			if payment == "1" {
+				event = "order_refunded"
+			}
+			return lemon(at, event, payment, fmt.Sprintf(`"status":"refunded","subscription_id":1,"total":900,"refunded_amount":900,"billing_reason":%q`, reason))
+		},
+		"dodo": func(at time.Time, payment string) string {
+			return dodo(at, "refund.succeeded", fmt.Sprintf(`"refund_id":"r%s","payment_id":%[1]q,"status":"succeeded","amount":900`, payment))
+		},
+	}
+	for provider, life := range lives {
+		for name, c := range map[string]struct {
+			refunded []string
+			active   bool
+		}{
+			"none": {nil, true}, "the change of plan": {[]string{"3"}, true}, "the renewal": {[]string{"2"}, true},
+			"both": {[]string{"3", "2"}, false}, "earlier ones": {[]string{"1"}, true}, "the change, and earlier ones": {[]string{"1", "3"}, true},
+		} {
+			t.Run(provider+", "+name, func(t *testing.T) {
+				t.Parallel()
+				got := entitlementsBy(t, provider, func(now time.Time) []string {
+					bodies := life(func(n int) time.Time { return now.AddDate(0, 0, n) })
+					for i, payment := range c.refunded {
+						bodies = append(bodies, refunds[provider](now.Add(time.Duration(i-10)*time.Minute), payment))
+					}
+					return bodies
+				})
+				require.Len(t, got, 1)
+				require.Equal(t, c.active, got[0].Active, got)
+			})
+		}
 	}
 }
 

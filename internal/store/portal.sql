@@ -74,12 +74,15 @@ with access as not materialized (
     end as until,
     coalesce(refund.event_id, s.event_id) as event_id
   from subscription_facts s
+  left join payment_facts newest on newest.provider_payment_id = s.provider_payment_id
   left join lateral (
-    -- the payments of the current period, if all of them are wholly refunded
+    -- the payments of the current period, if all of them are wholly refunded. A payment without a period is of the current
+    -- one if it is the newest or later, or not older than the period; it can come a little before
     select max(p.reversed_at) as at, (array_agg(p.reversed_by order by p.reversed_at desc))[1] as event_id
     from payment_facts p
     where p.paid and (
-      p.subscription_id = s.subscription_id and p.period_end = s.current_period_end
+      p.subscription_id = s.subscription_id and (p.period_end = s.current_period_end or p.period_end is null
+        and p.kind = newest.kind and p.occurred_at >= least(newest.occurred_at, s.current_period_start - interval '24 hours'))
       or p.provider_payment_id = s.provider_payment_id
         and (p.period_end is null or s.current_period_end is null or p.period_end = s.current_period_end))
     having bool_and(p.reversed_at is not null)

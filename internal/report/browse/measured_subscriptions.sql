@@ -3,11 +3,13 @@
 with refunded as (
   select s.subscription_id, max(p.reversed_at) as at
   from subscription_facts s
+  left join payment_facts newest on newest.provider_payment_id = s.provider_payment_id
   join lateral (
     select reversed_at
     from payment_facts p
     where p.paid and (
-      p.subscription_id = s.subscription_id and p.period_end = s.current_period_end
+      p.subscription_id = s.subscription_id and (p.period_end = s.current_period_end or p.period_end is null
+        and p.kind = newest.kind and p.occurred_at >= least(newest.occurred_at, s.current_period_start - interval '24 hours'))
       or p.provider_payment_id = s.provider_payment_id
         and (p.period_end is null or s.current_period_end is null or p.period_end = s.current_period_end))
   ) p on true
