@@ -60,6 +60,7 @@ type Event struct {
 	SubscriptionID string
 	Recurring      bool
 	Status         string
+	Begins         bool // the provider says that it begins, also again after it was canceled
 	PeriodStart    time.Time
 	PeriodEnd      time.Time
 	CanceledAt     time.Time

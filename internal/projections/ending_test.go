@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,6 +47,41 @@ func TestAPaymentForALaterPeriodBeginsACanceledSubscriptionAgain(t *testing.T) {
 		canceled.CanceledAt = dayOf(20)
 		w.put(dayOf(21), canceled)
 		w.requireStatus(t, c.want, name)
+	}
+}
+
+// A provider can reinstate a canceled subscription within its period, without a payment. The other events of that moment
+// do not say so. Many changes may follow before the next payment.
+func TestAProviderCanReinstateACanceledSubscription(t *testing.T) {
+	t.Parallel()
+	for _, later := range []int{0, 3 * keptChanges} {
+		w := soldInLives()
+		w.pay(part{day: 5, product: "small", until: startOf(2)})
+		w.put(dayOf(8), status("s1", events.Canceled))
+		w.put(dayOf(10), status("s1", events.Active))
+		begins := status("s1", events.Active)
+		begins.Begins = true
+		for _, day := range []int{5, 11} {
+			w.put(dayOf(day), begins)
+		}
+		order := []int{0, 1, 2, 3}
+		for i := range later {
+			w.put(dayOf(12).Add(time.Duration(i)*time.Minute), status("s1", events.Active))
+		}
+		for i := 4; i < len(w.shapes); i++ {
+			order = append(order, i)
+		}
+		for range 2 {
+			state, _ := w.fold(order).Subscriptions.Get("s1")
+			require.Equal(t, []any{events.Active, time.Time{}, startOf(2)}, []any{state.Status, state.CanceledAt, state.CurrentPeriodEnd}, order)
+			slices.Reverse(order)
+		}
+		w.put(dayOf(20), status("s1", events.Canceled))
+		state, _ := w.fold(append(order, len(w.shapes)-1)).Subscriptions.Get("s1")
+		require.Equal(t, events.Canceled, state.Status)
+		without := slices.DeleteFunc(order, func(i int) bool { return i == 4 })
+		state, _ = w.fold(without).Subscriptions.Get("s1")
+		require.Equal(t, events.Canceled, state.Status, "only the event about it reinstates it")
 	}
 }
 

@@ -44,6 +44,7 @@ type Fact struct {
 	Until      time.Time `json:"until,omitzero"`
 	Prorated   bool      `json:"prorated,omitempty"` // the payment pays for the rest of the period, after a change
 	CanceledAt time.Time `json:"canceled_at,omitzero"`
+	Begins     bool      `json:"begins,omitempty"`  // the subscription begins, also again after it was canceled
 	Extended   time.Time `json:"extended,omitzero"` // the shop extends the subscription at least until then
 }
 
@@ -235,7 +236,7 @@ const (
 
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, and
 // the newest besides payments that says a period, because they decide its status, its period, its product and what its
-// next payments are for; the longest extension; and the first of all, of a payment, with a checkout, with a user, with a
+// next payments are for; the newest that says that it begins; the longest extension; and the first of all, of a payment, with a checkout, with a user, with a
 // GitHub user, with a cancellation, and with each kind. What is left out of a set of facts does not depend on their order
 // of arrival.
 func (f Facts) ofSubscription() Facts {
@@ -245,8 +246,11 @@ func (f Facts) ofSubscription() Facts {
 	keep := make([]bool, len(f))
 	keep[0] = true
 	extension := f.extension()
-	changes, cancellations, payments, status, period := keptChanges, keptCancellations, keptPayments, false, false
+	changes, cancellations, payments, status, period, begins := keptChanges, keptCancellations, keptPayments, false, false, false
 	for i, one := range slices.Backward(f) {
+		if !begins && one.Begins { // earlier facts may say a cancellation
+			keep[i], begins = true, true
+		}
 		if !status && one.said() != "" { // newer facts may say none
 			keep[i], status = true, true
 		}

@@ -286,6 +286,7 @@ func (s *shop) subscribe(kind string, products ...string) {
 			if e.Status == "canceled" && s.seldom() {
 				e.CanceledAt = s.now.Add(-time.Minute)
 			}
+			e.Begins = e.Status == "active" && s.seldom()
 			if id != "" {
 				e.Checkout = s.oneOf("", "", "", "c4")
 			}

@@ -92,7 +92,7 @@ func (s *naiveSubscription) apply(one said) {
 	switch {
 	case payment && (one.pays == "one_time" || one.pays == "none"):
 		return
-	case s.status == "canceled" && !payment && status != "canceled":
+	case s.status == "canceled" && !payment && status != "canceled" && !one.Begins:
 		return
 	case s.status == "canceled" && payment && !unnamed && (one.PeriodStart.IsZero() ||
 		one.PeriodStart.Before(s.canceledAt)):

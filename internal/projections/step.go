@@ -128,7 +128,7 @@ func (f *step) fact(says Says) *Fact {
 		one.Expires = f.Expires
 	}
 	if says == Status {
-		one.Extended = f.Extended
+		one.Extended, one.Begins = f.Extended, f.Begins
 	}
 	if f.Amount.Present && says == Paid {
 		one.Amount, one.Currency, one.AmountOfOrder = f.Amount.Pointer(), f.Currency, !f.AmountOfTransaction

@@ -55,7 +55,7 @@ var polar = &Provider{
 		"refund.created":          polarRefund,
 		"refund.updated":          polarRefund,
 		"subscription.created":    polarSubscription(""),
-		"subscription.active":     polarSubscription(""), // also at the begin of a trial
+		"subscription.active":     polarBegin, // also at the begin of a trial, and when a canceled one is reinstated
 		"subscription.updated":    polarSubscription(""),
 		"subscription.canceled":   polarSubscription(""), // also when it is to end with its period
 		"subscription.uncanceled": polarSubscription(""),
@@ -77,6 +77,12 @@ func polarSubscription(ofType string) meaning {
 		periodStart: "data.current_period_start", periodEnd: "data.current_period_end", canceledAt: "data.canceled_at",
 	}}
 }
+
+var polarBegin = func() meaning {
+	m := polarSubscription("")
+	m.decide = func(e *events.Event, _ *values) { e.Begins = e.Status != events.Canceled }
+	return m
+}()
 
 // polarRefund is a refund. Its metadata is its own, and says nothing of the order.
 var polarRefund = meaning{
