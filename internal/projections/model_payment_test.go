@@ -184,6 +184,17 @@ func (m *naive) checkoutFor(of []said, at time.Time) *said {
 	return &newest
 }
 
+// beginsTrial reports whether a trial begins with payments: what they are for is trialing within an hour, and the provider
+// names nothing else.
+func beginsTrial(paid []said, sale *said) bool {
+	if sale == nil || len(paid) == 0 || sale.Status != "trialing" {
+		return false
+	}
+	at := paid[0].OccurredAt
+	return at.Sub(sale.OccurredAt).Abs() <= time.Hour && (sale.PeriodEnd.IsZero() || at.Before(sale.PeriodEnd)) &&
+		!slices.ContainsFunc(paid, func(s said) bool { return s.byProvider && s.product != "" && s.product != sale.product })
+}
+
 func (p *naivePayment) deriveKind(m *naive, of []said, sale *said) {
 	p.kind = cmp.Or(p.kind, firstOf(p.paid, kindOf))
 	if p.kind == "" && sale != nil {
@@ -214,6 +225,11 @@ func (p *naivePayment) deriveProduct(m *naive, sale *said) {
 			of.credits = of.full // a later payment is none of the trial
 		}
 		sources = append(sources, of)
+	}
+	if beginsTrial(p.paid, sale) {
+		for i := range sources {
+			sources[i].credits = sources[i].ofTrial
+		}
 	}
 	if m.sold == nil {
 		for _, some := range [][]said{

@@ -64,6 +64,7 @@ func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscri
 			s.user = user
 		}
 		for _, one := range said {
+			one.withTrial = m.withTrial(one, said)
 			s.apply(one)
 		}
 		for _, one := range said {
@@ -78,6 +79,12 @@ func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscri
 	return all
 }
 
+// withTrial reports whether a trial begins with an event that is a payment.
+func (m *naive) withTrial(one said, of []said) bool {
+	return one.Action == events.Payment && !one.begins() && one.Status == "" &&
+		beginsTrial([]said{one}, m.checkoutFor(of, one.OccurredAt))
+}
+
 // apply is called with the events in order, the newest last.
 func (s *naiveSubscription) apply(one said) {
 	kinds := []string{"", "none", "one_time", "pro", "subscription"}
@@ -85,7 +92,10 @@ func (s *naiveSubscription) apply(one said) {
 		s.kind = kind
 	}
 	payment, status := one.Action == events.Payment && !one.begins(), one.status()
-	if one.Trial && one.Status == "" && !slices.Contains([]string{"", "incomplete", "expired", "canceled"}, s.status) {
+	if one.withTrial {
+		status = "trialing"
+	}
+	if (one.Trial || one.withTrial) && one.Status == "" && !slices.Contains([]string{"", "incomplete", "expired", "canceled"}, s.status) {
 		status = "" // a payment of 0 can also be that of a free plan
 	}
 	unnamed := strings.HasPrefix(s.id, implicit)

@@ -30,6 +30,8 @@ type said struct {
 	credits    int64  // of all its units and months; 0: none
 	pays       string // the kind of its payment
 	full       int64  // the credits of a payment that is none of a trial
+	withTrial  bool   // a trial begins with the payment, as its subscription says
+	ofTrial    int64  // the credits of a payment with which a trial begins
 }
 
 // newNaive reads each event once, and puts the events into the order of the provider's time.
@@ -101,7 +103,7 @@ func (m *naive) read(e events.Event) said {
 			(e.Credits.Bad || e.Credits.Present && e.Credits.Value < 1)
 	} else if s.offer != nil {
 		each := s.offer.Credits * max(1, s.offer.Months)
-		s.full = each * unitsOf(e, s.product)
+		s.full, s.ofTrial = each*unitsOf(e, s.product), s.offer.TrialCredits*unitsOf(e, s.product)
 		if e.Trial {
 			each = s.offer.TrialCredits
 		}

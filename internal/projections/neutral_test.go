@@ -16,7 +16,7 @@ func by(t *testing.T, rules Rules, log ...[2]string) *State {
 	t.Helper()
 	s := NewState()
 	for i, one := range log {
-		e := providers.Decode(events.Message{Provider: one[0], Seq: uint64(i + 1), Body: []byte(one[1]), ReceivedAt: receivedAt})
+		e := providers.Decode(events.Message{Provider: one[0], Seq: uint64(i + 1), ID: fmt.Sprint("message_", i), Body: []byte(one[1]), ReceivedAt: receivedAt})
 		require.False(t, e.Unreadable, one[1])
 		rules.Fold(s, e)
 	}

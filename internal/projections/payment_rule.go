@@ -62,7 +62,7 @@ func (r Rules) implicitUser(p *purchase) string {
 	if p.subscription != "" || len(p.paid) == 0 {
 		return ""
 	}
-	sold := r.bestSale(p.paid)
+	sold := r.bestSale(p.paid, false)
 	if !sold.known {
 		return ""
 	}
@@ -101,15 +101,15 @@ const (
 	fromTransaction
 )
 
-// saleOf returns what a fact says was sold.
-func (r Rules) saleOf(f *Fact, from source) sale {
+// saleOf returns what a fact says was sold, with a trial or without.
+func (r Rules) saleOf(f *Fact, from source, trial bool) sale {
 	s := sale{source: from, byBuyer: f.ByBuyer, kind: f.Kind, product: f.Product, months: 1}
 	if from != fromSubscription && f.ByOrder {
 		s.source = fromOrder
 	}
 	if s.credited = s.source; r.Catalogue == nil {
 		s.known, s.credits, s.expires = true, times(f.Credits, f.Units), f.Expires
-		if s.kind == KindPro {
+		if s.kind == KindPro || trial {
 			s.credits = nil
 		}
 		return s
@@ -121,7 +121,6 @@ func (r Rules) saleOf(f *Fact, from source) sale {
 	}
 	s.known, s.kind, s.months, s.valid, s.lasts = true, offer.Kind, offer.Months, offer.ValidMonths, offer.LastsAsSubscription
 	s.expires = f.Expires
-	trial := f.Trial && from != fromSubscription // a later payment is none of the trial
 	s.credits = times(granted(offer, trial), f.Units)
 	if trial {
 		s.months = 1
@@ -174,11 +173,11 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// bestSale returns the best of the sales of a payment's own facts. Without a catalogue, the kind, the product and the
+// bestSale returns the best of the sales of a payment's own facts. trial: all of them are with a trial. Without a catalogue, the kind, the product and the
 // credits may come from different events: each from the best event that says it.
-func (r Rules) bestSale(paid Facts) (best sale) {
+func (r Rules) bestSale(paid Facts, trial bool) (best sale) {
 	for i, f := range paid {
-		if s := r.saleOf(f, fromTransaction); i == 0 {
+		if s := r.saleOf(f, fromTransaction, f.Trial || trial); i == 0 {
 			best = s
 		} else {
 			best = r.mergeSales(best, s)
@@ -250,18 +249,19 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 // soldWith returns what was sold with the payment, as its own events and its subscription say. What the subscription says
 // becomes a fact of the payment, because the subscription does not keep all of its facts.
 func (r Rules) soldWith(p *Payment, said *purchase, of terms) sale {
-	sold := r.bestSale(said.paid)
-	if r.Catalogue != nil && !sold.known && said.paid.First(namesProduct) != nil {
-		return sold // the catalogue does not have what the provider says was sold
-	}
 	for _, has := range p.Facts.soldBy(said.subscription) {
 		of.sold = of.sold.with(has)
+	}
+	trial := of.beginsTrial(said.paid)
+	sold := r.bestSale(said.paid, trial)
+	if r.Catalogue != nil && !sold.known && said.paid.First(namesProduct) != nil {
+		return sold // the catalogue does not have what the provider says was sold
 	}
 	if one := of.soldAt(p.Facts.paidAt()); one != nil {
 		kept := *one
 		kept.Says, kept.Subscription, kept.Payment, kept.Checkout = Sold, said.subscription, "", ""
 		p.Facts = p.Facts.with(&kept).ofPayment()
-		sold = r.mergeSales(sold, r.saleOf(one, fromSubscription))
+		sold = r.mergeSales(sold, r.saleOf(one, fromSubscription, trial))
 	}
 	if r.Catalogue != nil && sold.known {
 		return sold

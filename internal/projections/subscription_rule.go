@@ -119,6 +119,21 @@ func (t *terms) soldAt(at time.Time) *Fact {
 	return nil
 }
 
+// beginsTrial reports whether the subscription says that a trial begins with a payment: it is trialing within an hour of the
+// payment, and the payment is for nothing else that the provider names. What is paid then, if anything, is a fee, or the
+// price of the trial.
+func (t *terms) beginsTrial(paid Facts) bool {
+	if len(paid) == 0 {
+		return false
+	}
+	at := paid[0].At
+	says := t.soldAt(at)
+	if says == nil || says.Status != events.Trialing || at.Sub(says.At).Abs() > time.Hour || !says.Until.IsZero() && !at.Before(says.Until) {
+		return false
+	}
+	return paid.First(func(f *Fact) bool { return namesProduct(f) && f.Product != says.Product }) == nil
+}
+
 // shownKinds lists the kinds. Of two that events say of one subscription, the later in the list counts: if one event
 // says that it is a subscription, it is one.
 var shownKinds = []Kind{"", catalogue.None, KindOneTime, KindPro, KindSubscription}
@@ -141,6 +156,10 @@ func (r Rules) deriveSubscription(s SubscriptionState, of terms) SubscriptionSta
 	derived.EventID, derived.OccurredAt, derived.StreamSeq = first.EventID, first.At, first.Seq
 	for _, f := range s.Facts {
 		kind := r.kindIn(f)
+		if f.Says == Paid && f.Status == "" && of.beginsTrial(Facts{f}) {
+			said := *f
+			said.Status, f = maybeTrialing, &said
+		}
 		derived.Kind = shownKind(derived.Kind, kind)
 		if f.Says == Named || f.Says == Paid && !r.paysFor(f, of) || !derived.follows(f) {
 			continue

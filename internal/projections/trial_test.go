@@ -133,3 +133,72 @@ func TestWhatIsSoldOnceForNothingIsGranted(t *testing.T) {
 	s := by(t, licence, [2]string{"lemonsqueezy", order})
 	require.True(t, s.Licenses.Inserted()[0].active())
 }
+
+// Two providers do not say of a payment that a trial begins with it, if a fee was paid or a coupon was used. The events of
+// the subscription say it. What is paid after the trial, at its full price or not, buys the plan.
+func TestWhatIsPaidWhenATrialBeginsDoesNotBuyThePlan(t *testing.T) {
+	t.Parallel()
+	dodo := func(at, event, data string) [2]string {
+		return [2]string{"dodo", `{"business_id":"b","type":"` + event + `","timestamp":"2026-01-` + at + `Z","data":{"subscription_id":"s1",` +
+			`"metadata":{"user_id":"u1"},` + data + `}}`}
+	}
+	trial := func(from, until string) string {
+		return `"status":"active","product_id":"plan","quantity":1,"created_at":"2026-01-01T10:00:00Z","trial_period_days":7,` +
+			`"previous_billing_date":"2026-` + from + `T10:00:00Z","next_billing_date":"2026-` + until + `T10:00:00Z"`
+	}
+	pays := func(id, amount string) string {
+		return `"payment_id":"` + id + `","status":"succeeded","currency":"USD","discount_id":"dsc_1","total_amount":` + amount
+	}
+	lemon := func(at, event, id, attributes string) [2]string {
+		return [2]string{"lemonsqueezy", `{"meta":{"event_name":"` + event + `","custom_data":{"user_id":"u1"}},"data":{"id":"` + id +
+			`","attributes":{"updated_at":"2026-01-` + at + `Z",` + attributes + `}}}`}
+	}
+	statusOf := func(s *State) string {
+		shown, _ := s.Current.Get("u1")
+		return shown.Status
+	}
+	dodoLife := func(first string) [][2]string {
+		return [][2]string{
+			dodo("01T10:00:05", "subscription.active", trial("01-01", "01-08")), dodo("01T10:00:06", "payment.succeeded", pays("t1", first)),
+			dodo("08T10:00:05", "payment.succeeded", pays("t2", "900")), dodo("08T10:00:09", "subscription.renewed", trial("01-08", "02-08")),
+		}
+	}
+	const item = `"status":"paid","total":500,"subtotal":500,"setup_fee":500,"first_order_item":{"variant_id":1,"quantity":1}`
+	for name, log := range map[string][][2]string{
+		"a coupon": dodoLife("0"), "a price of the trial": dodoLife("100"),
+		"a fee": {
+			lemon("01T10:00:00", "order_created", "1", item),
+			lemon("01T10:00:01", "subscription_created", "1", `"status":"on_trial","order_id":1,"variant_id":1,"renews_at":"2026-01-08T10:00:00Z"`),
+			lemon("01T10:00:02", "subscription_payment_success", "1", `"status":"paid","subscription_id":1,"billing_reason":"initial","total":500,"subtotal":500`),
+			lemon("08T10:00:15", "subscription_payment_success", "2", `"status":"paid","subscription_id":1,"billing_reason":"renewal","total":900,"subtotal":900`),
+			lemon("08T10:00:16", "subscription_updated", "1", `"status":"active","order_id":1,"variant_id":1,"renews_at":"2026-02-08T10:00:00Z"`),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began := len(log) - 2
+			for trialCredits, want := range map[string]int64{"": 0, ", trial_credits: 20": 20} {
+				sold := catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100" + trialCredits +
+					"}\n  lemonsqueezy:variant:1: {kind: subscription, credits: 100" + trialCredits + "}")
+				rules := Rules{Mode: ModeAny, Catalogue: sold}
+				for _, order := range orders(len(log)) {
+					var until, all [][2]string
+					for _, i := range order {
+						if all = append(all, log[i]); i < began {
+							until = append(until, log[i])
+						}
+					}
+					s := by(t, rules, until...)
+					require.Equal(t, want, leftOf(s)["u1 subscription"], order)
+					require.Equal(t, events.Trialing, statusOf(s), order)
+					s = by(t, rules, all...)
+					require.Equal(t, 100+want, leftOf(s)["u1 subscription"], order)
+					require.Equal(t, events.Active, statusOf(s), order)
+				}
+			}
+		})
+	}
+	s := by(t, Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100}")},
+		dodo("01T10:00:05", "subscription.active", `"status":"active","product_id":"plan"`), dodo("01T10:00:06", "payment.succeeded", pays("t1", "0")))
+	require.EqualValues(t, 100, leftOf(s)["u1 subscription"], "a coupon that pays all, without a trial")
+}
