@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func (s *Segment) readBytes(ctx context.Context, from, until uint64, deliver fun
 		if err := s.deliverFrame(f, from, until, deliver); err != nil {
 			return err
 		}
-		f.release()
+		release(f.records)
 		if s.index[f.frame].last() >= until {
 			return nil
 		}
@@ -86,19 +87,20 @@ func (s *Segment) fetch(ctx context.Context, from, until uint64, to chan<- fetch
 
 // decoded is one frame of records, as it was written.
 type decoded struct {
-	*decoder // whose buffer has the records
-	frame    int
-	err      error
+	frame   int
+	records []byte // a buffer for release
+	err     error
 }
 
 // decode checks and decompresses frames. It ends after an error, and when ctx does.
 func (s *Segment) decode(ctx context.Context, from <-chan fetched, to chan<- decoded) {
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
 	for f := range from {
 		for frame := f.begin; frame < f.end; frame++ {
-			out := decoded{frame: frame, err: f.err}
-			if f.err == nil {
+			out := decoded{frame: frame, err: cmp.Or(err, f.err)}
+			if out.err == nil {
 				length := skippable + entryLength + int(s.index[frame].compressed)
-				out.decoder, out.err = s.decompress(frame, f.data[:length])
+				out.records, out.err = s.decompress(decoder, frame, f.data[:length])
 				f.data = f.data[length:]
 			}
 			select {
@@ -117,8 +119,8 @@ func (s *Segment) damagedFrame(n int, reason string) error {
 	return &DamagedError{Segment: s.Name, Frame: n + 1, From: s.index[n].first, To: s.index[n].last(), Reason: reason}
 }
 
-// decompress returns a decoder whose buffer has the records of a frame.
-func (s *Segment) decompress(n int, data []byte) (*decoder, error) {
+// decompress returns the records of a frame, in a buffer for release.
+func (s *Segment) decompress(decoder *zstd.Decoder, n int, data []byte) ([]byte, error) {
 	f := s.index[n]
 	if !isSkippable(data, frameMagic, entryLength) || parseEntry(data[skippable:]) != f.entry {
 		return nil, s.damagedFrame(n, "its head is not what the footer says")
@@ -127,20 +129,16 @@ func (s *Segment) decompress(n int, data []byte) (*decoder, error) {
 	if crc32.Checksum(data, castagnoli) != f.checksum {
 		return nil, s.damagedFrame(n, "its checksum does not match")
 	}
-	d, err := newDecoder()
-	if err != nil {
-		return nil, err
-	}
-	d.buffer, err = d.DecodeAll(data, d.buffer[:0])
-	if err != nil || len(d.buffer) != int(f.size) {
+	records, err := decoder.DecodeAll(data, newBuffer())
+	if err != nil || len(records) != int(f.size) {
 		return nil, s.damagedFrame(n, "it cannot be decompressed")
 	}
-	return d, nil
+	return records, nil
 }
 
 // deliverFrame delivers the records of one frame that are wanted.
 func (s *Segment) deliverFrame(d decoded, from, until uint64, deliver func(Record, []byte) error) error {
-	f, records := s.index[d.frame], d.buffer
+	f, records := s.index[d.frame], d.records
 	for seq := f.first; seq <= f.last(); seq++ {
 		r, size, err := parseRecord(records, s.space)
 		if errors.Is(err, events.ErrForm) { // a newer build wrote it
@@ -162,27 +160,21 @@ func (s *Segment) deliverFrame(d decoded, from, until uint64, deliver func(Recor
 	return nil
 }
 
-// decoder is a zstd decoder with a buffer.
-type decoder struct {
-	*zstd.Decoder
-	buffer []byte
-}
+// buffers are of frames that were delivered.
+var buffers sync.Pool
 
-var decoders sync.Pool
-
-func newDecoder() (*decoder, error) {
-	if d, ok := decoders.Get().(*decoder); ok {
-		return d, nil
+func newBuffer() []byte {
+	if buffer, ok := buffers.Get().(*[]byte); ok {
+		return (*buffer)[:0]
 	}
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
-	return &decoder{Decoder: d}, err
+	return nil
 }
 
-// maxKept bounds the buffer that a decoder keeps.
+// maxKept bounds the buffers that are kept.
 const maxKept = 4 * FrameBytes
 
-func (d *decoder) release() {
-	if cap(d.buffer) <= maxKept {
-		decoders.Put(d)
+func release(buffer []byte) {
+	if cap(buffer) <= maxKept {
+		buffers.Put(&buffer)
 	}
 }
