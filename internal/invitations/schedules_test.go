@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/testenv"
@@ -30,21 +29,14 @@ type shop struct {
 	perDay int
 	remove bool
 
-	ahead     time.Duration // of the provider's clock
-	payments  int
-	leaders   []*leadership
-	processes map[*schedule.Process]*inviterProcess
-	late      []lateRequest
-	mu        sync.Mutex // for late
-	names     map[string]*ofName
-	sentAt    []time.Time // when GitHub made the invitations of payfold
-	declined  int
-}
-
-// inviterProcess is a projector as the shop sees it.
-type inviterProcess struct {
-	ahead time.Duration // of its clock
-	thaws time.Time     // when a freeze ends; zero: it is not frozen
+	ahead    time.Duration // of the provider's clock
+	payments int
+	leaders  []*leadership
+	late     []lateRequest
+	mu       sync.Mutex // for late
+	names    map[string]*ofName
+	sentAt   []time.Time // when GitHub made the invitations of payfold
+	declined int
 }
 
 type leadership struct {
@@ -87,7 +79,7 @@ func newShop(t *testing.T, s *schedule.Scheduler) *shop {
 	w := &shop{
 		Scheduler: s, t: t, tables: newModel(), github: testenv.NewGitHubInMemory(time.Now),
 		perDay: 1 + s.Random.IntN(4), remove: s.Coin(0.5), ahead: time.Duration(s.Random.IntN(480)-240) * time.Second,
-		processes: map[*schedule.Process]*inviterProcess{}, names: map[string]*ofName{},
+		names: map[string]*ofName{},
 	}
 	for i := range shopNames {
 		w.names[nameOf(i)] = &ofName{}
@@ -106,13 +98,12 @@ func nameOf(i int) string { return fmt.Sprint("octo", i) }
 func (w *shop) start() {
 	w.Start(func(p *schedule.Process) []func(context.Context) {
 		jitter := rand.New(rand.NewPCG(uint64(p.Name), 1))
-		own := &inviterProcess{ahead: time.Duration(w.Random.Int64N(int64(2*maxSkew))) - maxSkew}
-		w.processes[p] = own
-		now := func() time.Time { return time.Now().Add(own.ahead).Truncate(time.Microsecond) }
+		ahead := time.Duration(w.Random.Int64N(int64(2*maxSkew))) - maxSkew
+		now := func() time.Time { return time.Now().Add(ahead).Truncate(time.Microsecond) }
 		r := New(Config{
 			Repository: testenv.GitHubRepository, PerDay: w.perDay, RemoveOnRevoke: w.remove, Now: now,
 			GitHub: NewGitHub(w.github.Address(), Token(testenv.GitHubToken), testenv.GitHubRepository, "pull", now),
-			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+			Logger: slog.New(slog.DiscardHandler),
 		})
 		token := testenv.GitHubToken
 		r.GitHub.http.Transport = bearer{token: &token, next: wire{w, p}}
@@ -176,7 +167,10 @@ func (r modelRecords) transaction(ctx context.Context, name string, statements .
 		}
 		err := r.by.TakeWhen(ctx, fmt.Sprint(name, " ", i), ready, func(goesWrong schedule.Fault) error {
 			if i == 0 {
-				r.under, tx = own, r.tables.clone()
+				r.under, tx = own, r.tables
+				if len(statements) > 1 { // they can be rolled back
+					tx = r.tables.clone()
+				}
 			}
 			last := i == len(statements)-1
 			if goesWrong == schedule.Refused || goesWrong == schedule.Lost && !last {
@@ -407,13 +401,7 @@ func (w *shop) letLateRequestsArrive(by time.Time) {
 // sleep lets time pass.
 func (w *shop) sleep(d time.Duration) {
 	w.letLateRequestsArrive(time.Now().Add(d))
-	time.Sleep(d)
-	for p, own := range w.processes {
-		if !own.thaws.IsZero() && time.Now().After(own.thaws) {
-			own.thaws = time.Time{}
-			w.Thaw(p)
-		}
-	}
+	w.Sleep(d)
 }
 
 // tell notifies the leaders that the purchases of a user have changed. Some notifications are lost.
@@ -527,26 +515,25 @@ func (w *shop) disturb() {
 		w.Stop(alive[w.Random.IntN(len(alive))])
 		w.start()
 	case what < 37:
-		p := alive[w.Random.IntN(len(alive))]
-		w.processes[p].thaws = time.Now().Add(time.Duration(w.Random.IntN(40)) * time.Second)
-		w.Freeze(p)
+		w.Freeze(alive[w.Random.IntN(len(alive))], time.Duration(w.Random.IntN(40))*time.Second)
 	case what < 39:
 		if len(w.leaders) > 0 {
 			w.leaders[w.Random.IntN(len(w.leaders))].end(errSessionEnded)
 		}
 	default:
-		w.rest(time.Duration(1+w.Random.IntN(9*24)) * time.Hour)
+		w.rest(time.Duration(1+w.Random.IntN(9*24))*time.Hour, 2)
 	}
 }
 
 // rest ends all processes and starts others after some time.
-func (w *shop) rest(d time.Duration) {
+func (w *shop) rest(d time.Duration, others int) {
 	w.KillAll()
 	w.leaders = nil
 	w.Note("rest for %s", d)
 	w.sleep(d)
-	w.start()
-	w.start()
+	for range others {
+		w.start()
+	}
 }
 
 func (w *shop) run(steps int) {
@@ -566,7 +553,7 @@ func (w *shop) finish() {
 	w.KillAll()
 	w.letLateRequestsArrive(time.Now().Add(maxLate))
 	for range 6 { // enough days for the quota, each longer than any pause
-		w.rest(24*time.Hour + time.Minute)
+		w.rest(24*time.Hour+time.Minute, 1)
 		for quiet := 0; quiet < 15; {
 			if !w.Step() {
 				quiet++

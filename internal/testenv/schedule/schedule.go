@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,7 +47,13 @@ type Scheduler struct {
 	waiting   []*request
 	processes []*Process
 	notes     sync.Mutex
-	history   []string
+	history   []note
+}
+
+// note is a line of the history. Only a failure prints it.
+type note struct {
+	format string
+	args   []any
 }
 
 // Process is some goroutines that are killed together.
@@ -56,6 +64,7 @@ type Process struct {
 	killed    chan struct{}
 	ended     sync.WaitGroup
 	frozen    bool
+	thaws     time.Time // when the freeze ends
 	stopped   bool
 }
 
@@ -160,21 +169,32 @@ func (s *Scheduler) Stop(p *Process) {
 // Stopped reports whether the process was told to end. It must be called between two steps.
 func (p *Process) Stopped() bool { return p.stopped }
 
-// Freeze keeps a process from taking steps until Thaw.
-func (s *Scheduler) Freeze(p *Process) { s.setFrozen(p, true) }
+// Freeze keeps a process from taking steps for some time; see Sleep.
+func (s *Scheduler) Freeze(p *Process, d time.Duration) { s.setFrozen(p, true, time.Now().Add(d)) }
 
-// Thaw ends a freeze.
-func (s *Scheduler) Thaw(p *Process) { s.setFrozen(p, false) }
+// Thaw ends the freezes of all processes.
+func (s *Scheduler) Thaw() { s.thaw(func(*Process) bool { return true }) }
 
-func (s *Scheduler) setFrozen(p *Process, frozen bool) {
+// Sleep lets time pass. Then it ends the freezes that are over.
+func (s *Scheduler) Sleep(d time.Duration) {
+	time.Sleep(d)
+	s.thaw(func(p *Process) bool { return time.Now().After(p.thaws) })
+}
+
+func (s *Scheduler) thaw(which func(*Process) bool) {
+	for _, p := range s.processes {
+		if s.isFrozen(p) && which(p) {
+			s.setFrozen(p, false, time.Time{})
+		}
+	}
+}
+
+func (s *Scheduler) setFrozen(p *Process, frozen bool, thaws time.Time) {
 	s.Note("frozen %d: %t", p.Name, frozen)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.frozen = frozen
+	p.frozen, p.thaws = frozen, thaws
 }
-
-// Frozen reports whether the process is frozen.
-func (p *Process) Frozen() bool { return p.scheduler.isFrozen(p) }
 
 // Alive lists the processes that were not killed.
 func (s *Scheduler) Alive() (alive []*Process) {
@@ -238,33 +258,50 @@ func (s *Scheduler) Do(change func()) {
 // Coin returns true with that chance.
 func (s *Scheduler) Coin(chance float64) bool { return s.Random.Float64() < chance }
 
-// Note adds a line to the history, which a failure prints.
+// Note adds a line to the history, which a failure prints. The values must not change after it.
 func (s *Scheduler) Note(format string, args ...any) {
 	s.notes.Lock()
 	defer s.notes.Unlock()
-	s.history = append(s.history, fmt.Sprintf(format, args...))
+	s.history = append(s.history, note{format, args})
 }
 
 // Steps returns how many lines the history has.
 func (s *Scheduler) Steps() int { return len(s.history) }
 
-// Run runs the schedules of SCHEDULES seeds from SCHEDULE_SEED on, by default from the time on. Without SCHEDULES it runs the
-// same usual seeds each time. After a failure the log ends with the history of its schedule, and how to repeat it. schedule
-// must end all processes.
+// Run runs the schedules of SCHEDULES seeds from SCHEDULE_SEED on, by default from the time on, on all cores. Without
+// SCHEDULES it runs the same usual seeds each time. After a failure the log ends with the history of its schedule, and how to
+// repeat it. A select of the code that finds two cases ready takes any, so a seed may need some tries. schedule must end all
+// processes.
 func Run(t *testing.T, usual int, schedule func(*testing.T, *Scheduler)) {
 	count, from := testenv.Number(t, "SCHEDULES", 0), int(time.Now().UnixNano()>>20)
 	if count == 0 {
 		count, from = usual, 1
 	}
 	from = testenv.Number(t, "SCHEDULE_SEED", from)
-	steps := 0
-	for seed := range count {
-		synctest.Test(t, func(t *testing.T) { // each at the same time, so that a seed can be repeated
-			steps += one(t, uint64(from+seed), schedule)
-		})
-	}
-	t.Logf("SCHEDULES=%d SCHEDULE_SEED=%d: %d steps", count, from, steps)
+	defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
+	var begun, steps atomic.Int64
+	t.Run("seeds", func(t *testing.T) {
+		for range min(count, runtime.GOMAXPROCS(0)) {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				defer func() {
+					if t.Failed() { // the others end, too
+						begun.Store(int64(count))
+					}
+				}()
+				for seed := begun.Add(1) - 1; seed < int64(count); seed = begun.Add(1) - 1 {
+					synctest.Test(t, func(t *testing.T) { // each at the same time, so that a seed can be repeated
+						steps.Add(int64(one(t, uint64(from)+uint64(seed), schedule)))
+					})
+				}
+			})
+		}
+	})
+	t.Logf("SCHEDULES=%d SCHEDULE_SEED=%d: %d steps", count, from, steps.Load())
 }
+
+// garbagePercent is high: a schedule leaves much garbage, and little else is in memory.
+const garbagePercent = 800
 
 func one(t *testing.T, seed uint64, schedule func(*testing.T, *Scheduler)) (steps int) {
 	s := &Scheduler{Random: rand.New(rand.NewPCG(seed, 0)), Faults: 0.03}
@@ -272,7 +309,7 @@ func one(t *testing.T, seed uint64, schedule func(*testing.T, *Scheduler)) (step
 	defer func() {
 		if t.Failed() {
 			for _, line := range s.history {
-				t.Log(line)
+				t.Logf(line.format, line.args...)
 			}
 			t.Logf("SCHEDULES=1 SCHEDULE_SEED=%d", seed)
 		}
