@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,7 @@ type ofName struct {
 	unseen  int                       // invitations that were declined or expired before payfold knew that they were made
 	last    *testenv.GitHubInvitation // that payfold made
 	left    bool                      // the user declined, or did not answer
+	failed  bool                      // GitHub refused an invitation for good
 	byHand  int64                     // id of somebody else's invitation, older than all purchases; 0: none
 }
 
@@ -286,6 +288,11 @@ func (w wire) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 func (w *shop) answer(by *schedule.Process, r *http.Request, goesWrong schedule.Fault) (*http.Response, error) {
 	switch goesWrong {
 	case schedule.Refused:
+		if r.Method == http.MethodPut && w.Coin(0.3) { // for good
+			w.names[path.Base(r.URL.Path)].failed = true
+			w.github.Script("", testenv.Reply{Status: []int{http.StatusNotFound, http.StatusUnprocessableEntity}[w.Random.IntN(2)]})
+			return w.github.RoundTrip(r)
+		}
 		refusals := []testenv.Reply{
 			{Status: 500},
 			{Status: 429},
@@ -588,6 +595,8 @@ func (w *shop) require() {
 			require.True(t, w.github.HasAccess(name) || w.github.Invitation(name) != nil, "%s is %s, and %s has nothing", p.ID, i.Status, name)
 		case Declined:
 			require.True(t, w.names[name].left, "%s did not decline", name)
+		case Failed:
+			require.True(t, w.names[name].failed, "%s failed: %s", p.ID, deref(i.Reason))
 		case Expired:
 		case Pending: // another invitation has ended in the last days, and this one waits for the quota of the next day
 			require.GreaterOrEqual(t, w.tables.quotaUsed(i.Repository, time.Now()), w.perDay, "%s waits: %s", p.ID, deref(i.Reason))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -201,7 +202,7 @@ func (f *follower) withDropped(batch []message) []message {
 // database refuses is halved until the event at fault is found. That event is quarantined
 // if the database refuses it again; the others are applied.
 func (f *follower) applyBatch(ctx context.Context, batch []message) error {
-	err := f.write(ctx, batch, f.projector.apply)
+	err := f.write(ctx, batch, f.projector.batches.apply)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) {
 		return err
@@ -219,6 +220,9 @@ func (f *follower) applyBatch(ctx context.Context, batch []message) error {
 // applyTimeout bounds one transaction, so that a frozen database does not block the loop. The
 // transaction may wait for a promotion first.
 const applyTimeout = store.HoldTimeout + 5*time.Second
+
+// applier applies a batch in one transaction; see Apply.
+type applier func(context.Context, projections.Rules, []events.Event, store.Advance) (Result, error)
 
 // write applies the messages of the share and drops the others, in one transaction.
 func (f *follower) write(ctx context.Context, batch []message, apply applier) error {

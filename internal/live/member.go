@@ -106,7 +106,7 @@ type members interface {
 	leave(ctx context.Context) error
 }
 
-// postgres is the members and the applier of a store.
+// postgres is the members and the batches of a store.
 type postgres struct{ store *store.Store }
 
 func (p postgres) heartbeat(ctx context.Context) (Membership, error) { return Heartbeat(ctx, p.store) }
@@ -123,6 +123,10 @@ func (p postgres) leave(ctx context.Context) error { return leave(ctx, p.store) 
 
 func (p postgres) apply(ctx context.Context, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
 	return Apply(ctx, p.store, rules, batch, advance)
+}
+
+func (p postgres) applyOrQuarantine(ctx context.Context, rules projections.Rules, event events.Event, advance store.Advance) (Result, error, error) {
+	return ApplyOrQuarantine(ctx, p.store, rules, event, advance)
 }
 
 //go:embed evict_members.sql

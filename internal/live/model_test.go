@@ -17,6 +17,7 @@ type model struct {
 	leaseTime   time.Duration
 	members     map[string]time.Time // owner → last heartbeat
 	leases      map[int]lease        // by partition
+	tables      store.TablesID       // that are live
 	checkpoints []store.Checkpoint   // by partition
 	applied     map[uint64]string    // owner by the sequence of a message
 }
@@ -37,7 +38,7 @@ func newModel(leaseTime time.Duration, partitions int, logID string) *model {
 func (m *model) clone() *model {
 	return &model{
 		leaseTime: m.leaseTime, members: maps.Clone(m.members), leases: maps.Clone(m.leases),
-		checkpoints: slices.Clone(m.checkpoints), applied: maps.Clone(m.applied),
+		tables: m.tables, checkpoints: slices.Clone(m.checkpoints), applied: maps.Clone(m.applied),
 	}
 }
 
@@ -130,4 +131,17 @@ func (m *model) apply(owner string, log []events.Message, batch []events.Event, 
 		}
 	}
 	return nil
+}
+
+// promote replaces the tables by those of a rebuild that has applied all messages up to position. It is not before any
+// checkpoint.
+func (m *model) promote(log []events.Message, position uint64) {
+	m.tables++
+	for _, message := range log[:position] {
+		m.applied[message.Seq] = "rebuild"
+	}
+	for partition := range m.checkpoints {
+		c := &m.checkpoints[partition]
+		c.Position, c.Digest = position, log[position-1].Digest()
+	}
 }

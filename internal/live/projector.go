@@ -36,8 +36,13 @@ type liveTables interface {
 	Waiting(ctx context.Context) (store.Waiting, error)
 }
 
-// applier applies a batch in one transaction; see Apply.
-type applier func(context.Context, projections.Rules, []events.Event, store.Advance) (Result, error)
+// batches is what a projector needs of the database to apply events, in one transaction each time.
+type batches interface {
+	// apply is Apply.
+	apply(context.Context, projections.Rules, []events.Event, store.Advance) (Result, error)
+	// applyOrQuarantine is ApplyOrQuarantine.
+	applyOrQuarantine(context.Context, projections.Rules, events.Event, store.Advance) (result Result, cause, err error)
+}
 
 // Config configures a Projector. All fields but Tracer are required.
 type Config struct {
@@ -58,7 +63,7 @@ type Projector struct {
 	leaseTime   time.Duration
 	members     members
 	tables      liveTables
-	apply       applier
+	batches     batches
 	jitter      func() float64 // in [0, 1); nil: random
 	metrics     *metrics
 	lastError   atomic.Pointer[string] // why the projector does not work now; nil while it works
@@ -71,12 +76,12 @@ type Projector struct {
 // New returns a projector that is not ready until Run has reached the log and the database.
 func New(config Config) *Projector {
 	database := postgres{config.Store}
-	return newProjector(config, config.Store.Owner(), config.Store.LeaseTime(), database, config.Store, database.apply)
+	return newProjector(config, config.Store.Owner(), config.Store.LeaseTime(), database, config.Store, database)
 }
 
-func newProjector(config Config, owner string, leaseTime time.Duration, shared members, tables liveTables, apply applier) *Projector {
+func newProjector(config Config, owner string, leaseTime time.Duration, shared members, tables liveTables, batches batches) *Projector {
 	p := &Projector{
-		Config: config, owner: owner, leaseTime: leaseTime, members: shared, tables: tables, apply: apply,
+		Config: config, owner: owner, leaseTime: leaseTime, members: shared, tables: tables, batches: batches,
 		metrics: newMetrics(config.Registerer),
 	}
 	p.setLastError(errors.New("starting: the log and the database have not both answered yet"))

@@ -24,7 +24,7 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 	}
 	var cause error
 	orReject := func(ctx context.Context, rules projections.Rules, one []events.Event, advance store.Advance) (result Result, err error) {
-		result, cause, err = ApplyOrQuarantine(ctx, p.Store, rules, one[0], advance)
+		result, cause, err = p.batches.applyOrQuarantine(ctx, rules, one[0], advance)
 		return result, err
 	}
 	err := f.write(ctx, batch, orReject)

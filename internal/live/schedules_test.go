@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type fleet struct {
 	t          *testing.T
 	partitions int
 	log        []events.Message
+	refuses    map[uint64]bool // the events whose rows the database refuses, by sequence
 	database   *model
 	before     *model        // a state of the database that a fail-over may bring back
 	ahead      time.Duration // of the database's clock
@@ -45,6 +47,8 @@ type fleet struct {
 	broken     error // what a projector did wrong
 	committed  int
 	fenced     int
+	refused    int // batches
+	promoted   int
 }
 
 // sessions are those of one projector. They outlive a machine without power, until they are ended.
@@ -64,12 +68,14 @@ func (s *sessions) end() {
 // work is a transaction that applies a batch.
 type work struct {
 	by    *sessions
-	in    int // by.ended when it began
+	in    int       // by.ended when it began
+	idle  time.Time // since when it has not sent a statement
 	ended bool
 }
 
+// isOver reports whether the transaction has ended. The database ends one that is idle; see store.Open.
 func (w *work) isOver() bool {
-	return w == nil || w.ended || w.in != w.by.ended || w.by.of.Killed() && !w.by.vanished
+	return w == nil || w.ended || w.in != w.by.ended || w.by.of.Killed() && !w.by.vanished || time.Since(w.idle) > fleetLeaseTime*4/5
 }
 
 func newFleet(t *testing.T, s *schedule.Scheduler) *fleet {
@@ -77,6 +83,7 @@ func newFleet(t *testing.T, s *schedule.Scheduler) *fleet {
 	return &fleet{
 		Scheduler: s, t: t, partitions: partitions, database: newModel(fleetLeaseTime, partitions, fleetLog),
 		before: newModel(fleetLeaseTime, partitions, fleetLog), locked: map[int]*work{}, sessions: map[string]*sessions{},
+		refuses: map[uint64]bool{},
 	}
 }
 
@@ -94,7 +101,7 @@ func (w *fleet) start() *sessions {
 		projector := newProjector(Config{
 			Log: at, BatchSize: fleetBatch, Rules: projections.Rules{Mode: projections.ModeAny},
 			Logger: slog.New(slog.DiscardHandler),
-		}, owner, fleetLeaseTime, at, at, at.apply)
+		}, owner, fleetLeaseTime, at, at, at)
 		projector.jitter = jitter.Float64
 		return []func(context.Context){func(ctx context.Context) {
 			if err := projector.Run(ctx); err != nil {
@@ -157,8 +164,9 @@ func (s seat) Prepare(ctx context.Context, _ string, _ int, _ projections.Rules)
 	return s.call(ctx, "prepare", func() {})
 }
 
-func (s seat) CurrentTables(ctx context.Context, _ projections.Rules) (store.TablesID, error) {
-	return 1, s.call(ctx, "current tables", func() {})
+func (s seat) CurrentTables(ctx context.Context, _ projections.Rules) (now store.TablesID, err error) {
+	err = s.call(ctx, "current tables", func() { now = s.database.tables })
+	return now, err
 }
 
 func (s seat) Checkpoints(ctx context.Context) (out []store.Checkpoint, err error) {
@@ -168,8 +176,31 @@ func (s seat) Checkpoints(ctx context.Context) (out []store.Checkpoint, err erro
 
 func (s seat) Waiting(context.Context) (store.Waiting, error) { return store.Waiting{}, nil }
 
-// apply is Apply: it locks the checkpoints, and commits later.
 func (s seat) apply(ctx context.Context, _ projections.Rules, batch []events.Event, a store.Advance) (Result, error) {
+	return Result{}, s.transact(ctx, batch, a, func() error {
+		for _, event := range batch {
+			if s.refuses[event.Seq] {
+				return &store.RefusedError{Cause: errRows}
+			}
+		}
+		return nil
+	})
+}
+
+var errRows = errors.New("a constraint is violated")
+
+func (s seat) applyOrQuarantine(ctx context.Context, _ projections.Rules, event events.Event, a store.Advance) (_ Result, cause, err error) {
+	err = s.transact(ctx, []events.Event{event}, a, func() error {
+		if s.refuses[event.Seq] {
+			cause = errRows
+		}
+		return nil
+	})
+	return Result{}, cause, err
+}
+
+// transact locks the checkpoints, writes the rows, and commits later. write says whether the database refuses the rows.
+func (s seat) transact(ctx context.Context, batch []events.Event, a store.Advance, write func() error) error {
 	own := &work{by: s.own}
 	free := func() bool {
 		for partition := range a.From {
@@ -184,9 +215,13 @@ func (s seat) apply(ctx context.Context, _ projections.Rules, batch []events.Eve
 		if goesWrong != schedule.None {
 			return schedule.ErrRefused
 		}
-		s.own.open, own.in = true, s.own.ended
+		s.own.open, own.in, own.idle = true, s.own.ended, time.Now()
 		if err := s.database.clone().advance(a); err != nil {
 			s.fenced++
+			return err
+		}
+		if err := write(); err != nil {
+			s.refused++
 			return err
 		}
 		for partition := range a.From {
@@ -195,7 +230,7 @@ func (s seat) apply(ctx context.Context, _ projections.Rules, batch []events.Eve
 		return nil
 	})
 	if err != nil {
-		return Result{}, err
+		return err
 	}
 	err = s.own.of.Take(ctx, "commit "+moves, func(goesWrong schedule.Fault) error {
 		if own.isOver() || goesWrong == schedule.Refused {
@@ -216,7 +251,7 @@ func (s seat) apply(ctx context.Context, _ projections.Rules, batch []events.Eve
 			return nil
 		})
 	}
-	return Result{}, err
+	return err
 }
 
 func (s seat) Info(ctx context.Context) (info eventlog.Info, err error) {
@@ -272,6 +307,7 @@ func (w *fleet) deliver(count int) {
 			Seq: seq, Partition: w.Random.IntN(w.partitions), ID: fmt.Sprint("evt_", seq), Body: []byte("{}"),
 			ReceivedAt: time.Now(), Provider: "provider",
 		})
+		w.refuses[seq] = w.Coin(0.05)
 	}
 }
 
@@ -279,7 +315,7 @@ func (w *fleet) deliver(count int) {
 func (w *fleet) disturb() {
 	working := w.working()
 	one := working[w.Random.IntN(len(working))]
-	switch what := w.Random.IntN(40); {
+	switch what := w.Random.IntN(42); {
 	case what < 20:
 		w.Do(func() { w.deliver(1 + w.Random.IntN(4)) })
 	case what < 24:
@@ -300,6 +336,26 @@ func (w *fleet) disturb() {
 		w.Do(func() { w.before = w.database.clone() })
 	case what < 39:
 		w.Do(w.failOver)
+	case what < 41:
+		w.Do(w.promote)
+	default:
+		w.Do(func() { clear(w.refuses) }) // somebody has repaired the database
+	}
+}
+
+// promote makes the tables of a rebuild live. It waits for the transactions that have begun, and catches up with the newest
+// checkpoint.
+func (w *fleet) promote() {
+	for _, one := range w.locked {
+		if !one.isOver() {
+			return
+		}
+	}
+	newest := slices.MaxFunc(w.database.checkpoints, func(a, b store.Checkpoint) int { return cmp.Compare(a.Position, b.Position) }).Position
+	if position := newest + w.Random.Uint64N(uint64(len(w.log))-newest+1); position > 0 {
+		w.Note("promote tables at %d", position)
+		w.promoted++
+		w.database.promote(w.log, position)
 	}
 }
 
@@ -314,6 +370,7 @@ func (w *fleet) end(p *schedule.Process, vanishes bool) {
 
 // failOver ends all sessions. Another server continues with another clock, and maybe without the last commits.
 func (w *fleet) failOver() {
+	w.Note("fail-over")
 	for _, one := range w.sessions {
 		one.end()
 	}
@@ -353,7 +410,9 @@ const settleTime = maxBackOff + callTimeout + 6*time.Second
 // finish ends all faults. Then the partitions of the dead must be taken in time, and all messages applied.
 func (w *fleet) finish() {
 	w.Calm = true
-	w.Do(func() { w.deliver(1) })
+	if w.Coin(0.5) { // without a new message, too, the projectors must notice what a fail-over has lost
+		w.Do(func() { w.deliver(1) })
+	}
 	w.Thaw()
 	for len(w.working()) < 2 {
 		w.start()
@@ -420,12 +479,16 @@ func scheduleOfProjectors(t *testing.T, s *schedule.Scheduler) (w *fleet) {
 // A schedule applies each message once, and ends with equal shares.
 func TestNoScheduleOfProjectorsAppliesAMessageTwiceOrLeavesAPartition(t *testing.T) {
 	t.Parallel()
-	var committed, fenced atomic.Int64
+	var committed, fenced, refused, promoted atomic.Int64
 	schedule.Run(t, 100, func(t *testing.T, s *schedule.Scheduler) {
 		w := scheduleOfProjectors(t, s)
 		committed.Add(int64(w.committed))
 		fenced.Add(int64(w.fenced))
+		refused.Add(int64(w.refused))
+		promoted.Add(int64(w.promoted))
 	})
 	require.Positive(t, fenced.Load(), "no schedule had two projectors on one partition")
-	t.Logf("%d batches, %d fenced", committed.Load(), fenced.Load())
+	require.Positive(t, refused.Load(), "no schedule had a batch that the database refuses")
+	require.Positive(t, promoted.Load(), "no schedule had a promotion")
+	t.Logf("%d batches, %d fenced, %d refused, %d promotions", committed.Load(), fenced.Load(), refused.Load(), promoted.Load())
 }
