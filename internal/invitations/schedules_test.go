@@ -470,7 +470,11 @@ func (w *shop) change() {
 		}
 	case what == 9 && w.isFree():
 		w.Note("retry %s", p.User)
-		w.because(p.GitHubUser)
+		for _, one := range all {
+			if one.User == p.User {
+				w.because(one.GitHubUser)
+			}
+		}
 		w.tables.retry(p.User, time.Now())
 	}
 }
