@@ -34,7 +34,7 @@ func (c *Console) rejected(r *http.Request, asked query, tables *store.Store) (v
 	if err := asked.only("schema", "format"); err != nil {
 		return view{}, err
 	}
-	out, err := browse.Rejected(r.Context(), tables)
+	out, err := c.measured.Rejected(r.Context(), tables)
 	c.hidePersonalData(out.Quarantined.Newest)
 	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
 }

@@ -27,8 +27,9 @@ type Measures struct {
 	credits       *kept[[]ExpiringCredits]
 	standing      *kept[Standing]
 
-	quick   *background // does not wait for the measures
-	figures *kept[Figures]
+	quick     *background // does not wait for the measures
+	figures   *kept[Figures]
+	ungranted *kept[[]Ungranted]
 }
 
 // NewMeasures returns Measures that know nothing yet. Apps spend what the schema live grants. Days begin in the shop's
@@ -41,6 +42,12 @@ func NewMeasures(live string, zone *time.Location, late func()) *Measures {
 		figures: newKept(quick, 0, func(ctx context.Context, tx pgx.Tx, now Moment) (Figures, error) {
 			today := page.DateOf(now.At, zone)
 			return readFigures(ctx, tx, now, page.StartOfDay(today.AddDate(0, 0, -1), zone), page.StartOfDay(today, zone))
+		}),
+		ungranted: newKept(quick, 0, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]Ungranted, error) {
+			if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
+				return nil, err
+			}
+			return readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases)
 		}),
 		revenue: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
 			return readRevenue(ctx, tx, zone)

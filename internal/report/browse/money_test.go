@@ -34,7 +34,7 @@ func TestPurchasesThatGrantedNothingAreThereByProductWithTheirRepair(t *testing.
 	}
 	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 4})
 	require.NoError(t, err)
-	got, err := Rejected(ctx, s)
+	got, err := running(ctx, t).Rejected(ctx, s)
 	require.NoError(t, err)
 	require.Len(t, got.Ungranted, 2)
 	most, less := got.Ungranted[0], got.Ungranted[1]

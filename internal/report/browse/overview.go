@@ -1,10 +1,12 @@
 package browse
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/lag"
@@ -55,7 +57,7 @@ func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (Ov
 }
 
 // Figures are what a start page counts and adds up of many events. So they are kept for a while; their Moment is that of
-// the computation.
+// the earliest computation.
 type Figures struct {
 	Totals
 	Today     ReceivedDay `json:"today"`
@@ -68,13 +70,21 @@ type Figures struct {
 }
 
 // Figures returns the figures. They are computed again after 20 times as long as it took.
-func (m *Measures) Figures(ctx context.Context, db *store.Store) (Figures, error) {
-	last, err := m.figures.get(ctx, db)
-	if err != nil {
-		return Figures{}, err
+func (m *Measures) Figures(ctx context.Context, db *store.Store) (out Figures, err error) {
+	var counted measured[Figures]
+	var purchases measured[[]Ungranted]
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { counted, err = m.figures.get(ctx, db); return err })
+	group.Go(func() (err error) { purchases, err = m.ungranted.get(ctx, db); return err })
+	if err := group.Wait(); err != nil {
+		return out, err
 	}
-	last.value.Moment, last.value.Fault = last.Moment, last.fault
-	return last.value, nil
+	out = counted.value
+	out.Moment, out.Ungranted, out.Fault = counted.Moment, purchases.value, cmp.Or(counted.fault, purchases.fault)
+	if purchases.At.Before(out.At) {
+		out.Moment = purchases.Moment
+	}
+	return out, nil
 }
 
 // readFigures reads the figures. today and yesterday are when these days began.
@@ -89,9 +99,6 @@ func readFigures(ctx context.Context, tx pgx.Tx, now Moment, yesterday, today ti
 		return f, err
 	}
 	if f.Yesterday, err = readReceivedDay(ctx, tx, yesterday, today, window); err != nil {
-		return f, err
-	}
-	if f.Ungranted, err = readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases); err != nil {
 		return f, err
 	}
 	if f.Disputes, err = readDisputes(ctx, tx, now.At, window); err != nil {

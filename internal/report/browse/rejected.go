@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,11 +18,13 @@ import (
 // quarantined events, and payments that have granted nothing yet.
 type RejectedAnswer struct {
 	Moment
-	Ungranted   []Ungranted                        `json:"ungranted"` // purchases, the most money first
-	Groups      []RejectedGroup                    `json:"groups"`    // the one with the newest event first
-	Complete    bool                               `json:"complete"`  // false: there are more rejected events, older ones
-	Quarantined status.Counted[status.Quarantined] `json:"quarantined_events"`
-	Waiting     status.Waiting                     `json:"waiting_for_user"`
+	Ungranted      []Ungranted                        `json:"ungranted"`                 // purchases, the most money first
+	UngrantedAt    time.Time                          `json:"ungranted_at"`              // when these were added up
+	UngrantedFault string                             `json:"ungranted_fault,omitempty"` // why there are none
+	Groups         []RejectedGroup                    `json:"groups"`                    // the one with the newest event first
+	Complete       bool                               `json:"complete"`                  // false: there are more rejected events, older ones
+	Quarantined    status.Counted[status.Quarantined] `json:"quarantined_events"`
+	Waiting        status.Waiting                     `json:"waiting_for_user"`
 }
 
 // RejectedGroup has the rejected events of one reason and type.
@@ -40,20 +43,23 @@ type RejectedGroup struct {
 // maxNewest is how many events are shown of a group.
 const maxNewest = 5
 
-// Rejected groups the newest rejected events. It looks at a bounded number of them.
-func Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
-	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out RejectedAnswer, err error) {
+// Rejected groups the newest rejected events. It looks at a bounded number of them. The purchases are those of Figures.
+func (m *Measures) Rejected(ctx context.Context, db *store.Store) (RejectedAnswer, error) {
+	out, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out RejectedAnswer, err error) {
 		out.Moment = now
 		if out.Groups, out.Complete, err = rejectedGroups(ctx, tx, namedWindow); err != nil {
 			return out, fmt.Errorf("group the rejected events: %w", err)
-		}
-		if out.Ungranted, err = readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases); err != nil {
-			return out, err
 		}
 		state, err := status.ReadDatabase(ctx, tx, db.Schema())
 		out.Quarantined, out.Waiting = state.Quarantined, state.Waiting
 		return out, err
 	})
+	if err != nil {
+		return out, err
+	}
+	purchases, err := m.ungranted.get(ctx, db)
+	out.Ungranted, out.UngrantedAt, out.UngrantedFault = purchases.value, purchases.At, purchases.fault
+	return out, err
 }
 
 // EachUngranted calls do with the groups of RejectedAnswer.Ungranted, each with all its purchases.

@@ -82,8 +82,9 @@ func TestRejectedEventsAreThoseThatSettleLeaves(t *testing.T) {
 		delete(others, message.Partition)
 	}
 	apply(others)
+	measures := running(ctx, t)
 	rejected := func() []string {
-		got, err := Rejected(ctx, tables)
+		got, err := measures.Rejected(ctx, tables)
 		require.NoError(t, err)
 		if len(got.Groups) == 0 {
 			return nil

@@ -135,7 +135,7 @@ func TestRejectedEventsAreGroupedWithWhatToDo(t *testing.T) {
 	require.NoError(t, err)
 	apply(ctx, t, s, uint64(len(shop)), `{"id":"e13","eventType":"checkout.completed","object":{"order":"o13","metadata":{"kind":"one_time"}}}`,
 		`{"id":"e14","eventType":"subscription.paid","object":{"id":"s14","last_transaction_id":"t14"}}`)
-	got, err := Rejected(ctx, s)
+	got, err := running(ctx, t).Rejected(ctx, s)
 	require.NoError(t, err)
 	require.True(t, got.Complete)
 	require.Len(t, got.Groups, 3)

@@ -24,7 +24,7 @@ func TestRejectedEventsNameTheProductsThatTheCatalogueLacks(t *testing.T) {
 	}
 	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 3})
 	require.NoError(t, err)
-	got, err := Rejected(ctx, s)
+	got, err := running(ctx, t).Rejected(ctx, s)
 	require.NoError(t, err)
 	require.Len(t, got.Groups, 1)
 	require.Equal(t, string(projections.UnknownProduct), got.Groups[0].Reason)
