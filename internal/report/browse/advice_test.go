@@ -30,8 +30,8 @@ func TestAnEventThatSaysWhatTheAdviceAsksForIsUsed(t *testing.T) {
 	require.Equal(t, "rejectedmissing_user", sent(`"kind":"one_time",`+product))
 	require.Equal(t, "rejectedunknown_product", sent(`"kind":"one_time",`+user))
 	require.Equal(t, "applied", sent(user+product))
-	for _, word := range []string{"the user", "the product", "kind and credits"} {
-		require.Contains(t, sendWhatIsMissing, word)
+	for _, word := range []string{"--user USER", "--product PRODUCT", "kind and credits"} {
+		require.Contains(t, completeIt, word)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestAReversalThatSaysWhatTheAdviceAsksForTakesBack(t *testing.T) {
 		require.EqualValues(t, 50, credits.Reversed)
 	}
 	require.Equal(t, sendReversal, advice(string(projections.OutOfRange), true))
-	require.Contains(t, advice(string(projections.OutOfRange), false), sendWhatIsMissing)
+	require.Contains(t, advice(string(projections.OutOfRange), false), completeIt)
 }
 
 // If the order were sent as the transaction, the event that brings the real one would be about another payment.
@@ -61,8 +61,8 @@ func TestTheAdviceAboutAPaymentThatHasOnlyAnOrderLeavesItsTransactionOpen(t *tes
 	)
 	credits, _ := state.Credits.Get("u1")
 	require.EqualValues(t, 100, credits.Granted)
-	for _, text := range []string{sendWhatIsMissing, sendReversal} {
-		require.Contains(t, text, "the payment's transaction as payment (or, if it has none, its order as order)")
+	for _, text := range []string{completeIt, sendReversal} {
+		require.Contains(t, text, "PAYMENT is its transaction; if it has only an order, name that and add --order.")
 	}
 }
 

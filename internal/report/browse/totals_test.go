@@ -146,7 +146,7 @@ func TestRejectedEventsAreGroupedWithWhatToDo(t *testing.T) {
 	require.Equal(t, []string{"e13", "e7"}, ids(missing.Newest))
 	require.Equal(t, "e7", missing.Oldest.EventID)
 	require.Contains(t, missing.Meaning, "Nothing says who bought it")
-	require.Contains(t, missing.Advice, "ingest send --provider payfold FILE")
+	require.Contains(t, missing.Advice, "ingest complete PAYMENT --user USER --product PRODUCT --reason 'WHY'")
 	require.EqualValues(t, 1, got.Quarantined.Count)
 	require.EqualValues(t, 1, got.Waiting.Payments, "of the others no event says how many credits were sold")
 }
