@@ -40,7 +40,7 @@ fi
 console=''
 if [ -z "${DATABASE_URL:-}" ] || [ -n "${CONSOLE_DATABASE_URL:-}" ]; then
 	console="${CONSOLE_ADDR:-127.0.0.1:8083}"
-	export CONSOLE_ADDR="$console"
+	export CONSOLE_ADDR="$console" CONSOLE_INGEST_ADDR="${CONSOLE_INGEST_ADDR:-$ingest_admin}"
 	if [ -z "${CONSOLE_TOKEN:-}${CONSOLE_TOKEN_FILE:-}" ]; then
 		CONSOLE_TOKEN="$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"
 		export CONSOLE_TOKEN
