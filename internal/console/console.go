@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"embed"
 	"fmt"
 	"html/template"
 	"log/slog"
@@ -132,4 +133,35 @@ func (c *Console) Handler() http.Handler {
 	c.route(pages, "/", func(*http.Request, query) (view, error) { return view{}, errNoPage })
 	pages.Handle("GET /static/", static())
 	return withHeaders(c.Guard.Protect(pages))
+}
+
+// policy lets a page load the console's own files, and nothing else. Nobody may frame it. No
+// string becomes a script.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'"
+
+func withHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+//go:embed static
+var files embed.FS
+
+// static serves the stylesheet, the script and the icon.
+func static() http.Handler {
+	server := http.FileServerFS(files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache") // browsers ask again, so that they get the files of a new build
+		server.ServeHTTP(w, r)
+	})
 }

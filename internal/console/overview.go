@@ -3,13 +3,17 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/store"
@@ -116,4 +120,25 @@ func (c *Console) askIngest(ctx context.Context) (*logreport.Ingest, string) {
 		return nil, err.Error()
 	}
 	return &state, ""
+}
+
+// firstStep is what a provider needs before its first event can come.
+type firstStep struct {
+	Provider string
+	Path     string // of the address of its webhook
+	Variable string // that has its secret
+}
+
+// firstSteps lists those whose secret the console knows, or else the neutral one.
+func (c *Console) firstSteps() (out []firstStep) {
+	names := slices.Sorted(maps.Keys(c.Secrets))
+	if len(names) == 0 {
+		names = []string{"provider"}
+	}
+	for _, name := range names {
+		if p := providers.Named(name); p != nil {
+			out = append(out, firstStep{name, p.Path(), strings.ToUpper(name) + strings.TrimPrefix(cli.SecretName, "PROVIDER")})
+		}
+	}
+	return out
 }
