@@ -207,6 +207,9 @@ func (m Importer) event(what string, values map[string]string) (e Event, thing s
 		if want := map[string]string{ALicence: catalogue.Pro}[what]; want != "" && kind != "" && kind != want {
 			add(fmt.Errorf("the product %q is of the kind %s in the catalogue, and not a licence", e.Product, kind))
 		}
+		if what == ASubscription && (kind == catalogue.OneTime || kind == catalogue.None) { // it would give nothing
+			add(fmt.Errorf("the product %q is of the kind %s in the catalogue, and not a subscription", e.Product, kind))
+		}
 	}
 	switch what {
 	case ASubscription:

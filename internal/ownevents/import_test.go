@@ -16,7 +16,7 @@ import (
 var now = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 
 func importer(t testing.TB) Importer {
-	sold, err := catalogue.Parse([]byte("version: 1\nproducts:\n  plan: {kind: subscription}\n  tool: {kind: pro}\n"))
+	sold, err := catalogue.Parse([]byte("version: 1\nproducts:\n  plan: {kind: subscription}\n  tool: {kind: pro}\n  pack: {kind: one_time, credits: 5}\n"))
 	require.NoError(t, err)
 	return Importer{Catalogue: sold, Exported: now.AddDate(0, 0, -1), Now: now}
 }
@@ -94,6 +94,7 @@ func TestEachFaultNamesItsLine(t *testing.T) {
 		"balance,u1":                                                 "line 3: it has 2 fields, and the first line has 13",
 		`balance,"u"1,,,,,,,,5,,,`:                                   `line 3: extraneous or missing " in quoted-field`,
 		"subscription,u1,,s1,,nothing,active,,2026-03-10,,,,":        `line 3: the catalogue does not have the product "nothing"`,
+		"subscription,u1,,s1,,pack,active,,2026-03-10,,,,":           `line 3: the product "pack" is of the kind one_time in the catalogue, and not a subscription`,
 		"subscription,u1,,s1,,plan,canceled,,2026-03-10,,,,":         `line 3: status is "canceled", must be one of active, trialing, past_due, paused, scheduled_cancel`,
 		"subscription,u1,,s1,,plan,active,,2026-02-10,,,,":           "line 3: the subscription is active, and its period had ended before the time of the line",
 		"subscription,u1,,s1,,plan,active,2026-04-10,2026-03-10,,,,": "line 3: period_end is not after period_start",
