@@ -57,8 +57,8 @@ ARRIVAL_ROUNDS ?= 100
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (100) rounds
 	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
 
-SCHEDULES ?= 100000
-test-schedules: ## SCHEDULES (100000) random orders of the steps of archivers and trimmers, of projectors, and of inviters, with kills and lost answers
+SCHEDULES ?= 34000
+test-schedules: ## SCHEDULES (34000) random orders of the steps of archivers and trimmers, as many of projectors, and of inviters, with kills and lost answers
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
 	SCHEDULES=$(SCHEDULES) go test -v -count 1 -timeout 0 -run NoSchedule ./internal/archive/schedules ./internal/live ./internal/invitations
 

@@ -14,7 +14,7 @@ limit=2h # a campaign that takes longer hangs
 output=$(mktemp -d "${TMPDIR:-/tmp}/payfold-soak.XXXXXX")
 
 campaigns=() # TARGET SIZE SEED; each takes some minutes
-campaigns+=('test-schedules SCHEDULES=5000 SCHEDULE_SEED')
+campaigns+=('test-schedules SCHEDULES=40000 SCHEDULE_SEED')
 campaigns+=('test-campaign FAULT_ROUNDS=10 FAULT_SEED')
 if [ -w /dev/fuse ]; then
 	campaigns+=('test-power-cuts POWER_CUTS=10 POWER_SEED')
