@@ -20,12 +20,7 @@ type checkProofCommand struct {
 
 // Check implements cli.Checked.
 func (c *checkProofCommand) Check(faults *cli.Faults) {
-	text := c.Text(faults)
-	if text != "" {
-		var err error
-		c.verifiers, err = proof.ParseVerifiers(text)
-		faults.Add(err)
-	}
+	c.verifiers = c.Verifiers(faults)
 	if c.Body && c.JSON {
 		faults.Addf("--body and --json exclude each other")
 	}

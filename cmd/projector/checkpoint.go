@@ -19,16 +19,9 @@ type checkpointFlags struct {
 
 // check reads the keys if a checkpoint is given.
 func (c *checkpointFlags) check(faults *cli.Faults) {
-	if c.Checkpoint == "" {
-		return
+	if c.Checkpoint != "" {
+		c.verifiers = c.Verifiers(faults)
 	}
-	text := c.Text(faults)
-	if text == "" {
-		return
-	}
-	var err error
-	c.verifiers, err = proof.ParseVerifiers(text)
-	faults.Add(err)
 }
 
 // readCheckpoint returns the signed note, unchecked.
