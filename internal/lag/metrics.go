@@ -11,8 +11,6 @@ type collector struct {
 	messages, seconds, members, unleased, quarantined, position, head *prometheus.Desc
 }
 
-const everyProjector = ""
-
 // Without an answer of the database the tables count as unchanged, although another projector may have
 // applied what waits. So a lag is never too small, and the smallest is right.
 const smallest = " One that does not reach the database tells too much."
@@ -25,15 +23,15 @@ func newCollector(m *Meter) *collector {
 		seconds: prometheus.NewDesc("payfold_projector_lag_seconds",
 			"Time since ingest received the oldest message that the tables do not have; 0 if there is none."+smallest, nil, nil),
 		members: prometheus.NewDesc("payfold_projector_members",
-			"Projectors with a recent heartbeat."+everyProjector, nil, nil),
+			"Projectors with a recent heartbeat.", nil, nil),
 		unleased: prometheus.NewDesc("payfold_projector_unleased_partitions",
-			"Partitions that no projector works on."+everyProjector, nil, nil),
+			"Partitions that no projector works on.", nil, nil),
 		quarantined: prometheus.NewDesc("payfold_projector_quarantined_events",
-			"Events of the log that are rejected because the database refused their rows: somebody has to look."+everyProjector, nil, nil),
+			"Events of the log that are rejected because the database refused their rows: somebody has to look.", nil, nil),
 		position: prometheus.NewDesc("payfold_rebuild_position",
-			"Sequence up to which a rebuild has folded the log into the tables of that schema."+everyProjector, []string{"schema"}, nil),
+			"Sequence up to which a rebuild has folded the log into the tables of that schema.", []string{"schema"}, nil),
 		head: prometheus.NewDesc("payfold_rebuild_head",
-			"Sequence at which the tables of that schema are complete: the newest of the log, or the one they end at."+everyProjector, []string{"schema"}, nil),
+			"Sequence at which the tables of that schema are complete: the newest of the log, or the one they end at.", []string{"schema"}, nil),
 	}
 }
 
