@@ -48,7 +48,7 @@ type grammar struct {
 	cli.Version
 	Serve        serveCommand        `cmd:"" default:"withargs" help:"Receive deliveries (the default)."`
 	Status       statusCommand       `cmd:"" help:"Show the state of the running ingest: the log, its archive, the answers of the last minutes."`
-	Healthcheck  cli.Healthcheck     `cmd:"" set:"program=ingest" set:"addr=127.0.0.1:8081" help:"Say whether the ingest of this machine or container is ready, or why not."`
+	Healthcheck  cli.Healthcheck     `cmd:"" set:"addr=127.0.0.1:8081" help:"Say whether the ingest of this machine or container is ready, or why not."`
 	Send         sendCommand         `cmd:"" help:"Sign files and post them, unchanged, as the provider would."`
 	Pull         pullCommand         `cmd:"" help:"Append the events that a provider has and the log lacks."`
 	Give         giveCommand         `cmd:"" help:"Give a user credits, a licence or a subscription."`

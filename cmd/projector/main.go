@@ -24,7 +24,7 @@ type grammar struct {
 	cli.Version
 
 	Run         runCommand        `cmd:"" default:"withargs" help:"Project the log as it grows (the default)."`
-	Healthcheck cli.Healthcheck   `cmd:"" set:"program=projector" set:"addr=127.0.0.1:8082" help:"Say whether the projector of this machine or container is ready, or why not."`
+	Healthcheck cli.Healthcheck   `cmd:"" set:"addr=127.0.0.1:8082" help:"Say whether the projector of this machine or container is ready, or why not."`
 	Status      statusCommand     `cmd:"" help:"Show partitions, owners, lag, outcomes, out-of-order and quarantined events, and schemas."`
 	Explain     explainCommand    `cmd:"" help:"Show what an event did and why, or what a user has and which events gave it."`
 	Verify      verifyCommand     `cmd:"" help:"Compare the tables with a fold of the log, their definitions with this build's, and the log with its signatures."`

@@ -11,7 +11,7 @@ import (
 // other settings, no log and no database.
 type Healthcheck struct {
 	Live      bool   `name:"live" help:"Ask whether the program runs (/livez), not whether it can work (/readyz)."`
-	AdminAddr string `name:"admin-addr" env:"ADMIN_ADDR" default:"${addr}" help:"Where ${program} serves health."`
+	AdminAddr string `name:"admin-addr" env:"ADMIN_ADDR" default:"${addr}" help:"Where the program serves health."`
 }
 
 // Run prints ok if the program is healthy. The error is the reason why it is not.

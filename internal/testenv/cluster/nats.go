@@ -17,8 +17,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 

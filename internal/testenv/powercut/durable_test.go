@@ -19,10 +19,10 @@ import (
 	"github.com/payfold/payfold/internal/check"
 	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/restore"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/archiver"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 )
 
 // on mounts a disk at dir while work is done.

@@ -22,8 +22,8 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/payfold/payfold/internal/durable"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
-	"github.com/payfold/payfold/internal/testenv/powercut"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/powercut"
 )
 
 // The power is cut before each change of the disk in turn, while a start repairs the log of a killed ingest. Its
