@@ -74,7 +74,7 @@ func (c *importCommand) Run(ctx context.Context, streams cli.Streams) error {
 		return err
 	}
 	sent, err := c.sendAll(ctx, lines, streams.Err)
-	fmt.Fprintf(streams.Out, "sent: %d of %s\n", sent, page.Count(len(lines), "line"))
+	fmt.Fprintf(streams.Out, "sent: %s of %s\n", page.Grouped(int64(sent)), page.Count(len(lines), "line"))
 	if err != nil {
 		return fmt.Errorf("%w; import the same file again: what was sent does nothing twice", err)
 	}

@@ -156,7 +156,7 @@ func TestTenThousandLinesAreImportedOnce(t *testing.T) {
 	for range 2 {
 		output, status = w.own(t, "import", file, "--exported=2026-03-01", "--yes")
 		require.Zero(t, status, output)
-		require.Contains(t, output, "sent: 10000 of 10000 lines")
+		require.Contains(t, output, "sent: 10,000 of 10,000 lines")
 		w.awaitProjected(t)
 	}
 	sum := int64(0)

@@ -172,8 +172,8 @@ func (s WalletSums) Debt() string {
 	case s.Paid == 0:
 		return fmt.Sprintf("The user owes %s. The next credits pay.", page.Count(s.Owed(), "credit"))
 	}
-	return fmt.Sprintf("Other credits have paid %d of it. The user owes %s. The next credits pay.",
-		s.Paid, page.Count(s.Owed(), "credit"))
+	return fmt.Sprintf("Other credits have paid %s of it. The user owes %s. The next credits pay.",
+		page.Grouped(s.Paid), page.Count(s.Owed(), "credit"))
 }
 
 // What says what became of the spend or the hold.

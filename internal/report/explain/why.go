@@ -114,7 +114,7 @@ func (y story) granted() (text string) {
 		text += fmt.Sprintf(" The other payments of its period grant %s more, because a payment that is wholly taken back does not count.",
 			page.Count(sums.Granted, "credit"))
 	case sums.Granted > 0 && undone.Undone > 0:
-		text = fmt.Sprintf(" It granted %s. Of these, corrections took back %d.", page.Count(sums.Granted, "credit"), undone.Undone)
+		text = fmt.Sprintf(" It granted %s. Of these, corrections took back %s.", page.Count(sums.Granted, "credit"), page.Grouped(undone.Undone))
 	case sums.Granted > 0:
 		text = fmt.Sprintf(" It granted %s.", page.Count(sums.Granted, "credit"))
 	}

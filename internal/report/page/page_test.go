@@ -25,3 +25,11 @@ func TestANameThatCouldBeMisreadIsQuoted(t *testing.T) {
 		require.Equal(t, want, Name(text))
 	}
 }
+
+func TestACountHasItsNounAndSeparators(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "1 event", Count(1, "event"))
+	require.Equal(t, "0 events", Count(0, "event"))
+	require.Equal(t, "1,250,000 credits", Count(int64(1_250_000), "credit"))
+	require.Equal(t, "2,000 rows differ", Clause(uint64(2000), "row", "differs", "differ"))
+}

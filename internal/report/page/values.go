@@ -47,12 +47,12 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// Count is a number of things, such as "1 event" and "2 events".
+// Count is a number of things, such as "1 event" and "2,000 events".
 func Count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return Grouped(int64(n)) + " " + thing + "s"
 }
 
 // Clause is Count with a verb: Clause(1, "row", "differs", "differ") is "1 row differs".
