@@ -53,6 +53,7 @@ type Event struct {
 	Currency            string // upper case
 	Unpaid              bool   // the provider says that the money has not arrived
 	Trial               bool   // nothing is due, because a trial begins
+	MayBeginTrial       bool   // it does not say whether a trial begins with it; the events of its subscription do
 	Prorated            bool   // it pays only for a part of its period, after a change of the subscription
 
 	// Facts of a subscription. Recurring: the event belongs to a subscription, even if it names none. Status is one of

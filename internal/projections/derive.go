@@ -306,6 +306,6 @@ func (f *Fact) of(payment string, says Says) *Fact {
 	return &Fact{
 		EventID: f.EventID, Seq: f.Seq, At: f.At, Says: Paid, Payment: payment, User: f.User, Kind: f.Kind,
 		GitHubUser: f.GitHubUser, Product: f.Product, ByBuyer: f.ByBuyer, Status: f.Status, From: f.From, Until: f.Until,
-		Prorated: f.Prorated, CanceledAt: f.CanceledAt,
+		Prorated: f.Prorated, CanceledAt: f.CanceledAt, MayBeginTrial: f.MayBeginTrial,
 	}
 }

@@ -32,6 +32,8 @@ type Fact struct {
 	Credits *int64 `json:"credits,omitempty"`  // of one unit, if there is no catalogue, or if they are given
 	Trial   bool   `json:"trial,omitempty"`    // nothing was due, as when a trial begins
 
+	MayBeginTrial bool `json:"may_begin_trial,omitempty"` // only the subscription says whether a trial begins with the payment
+
 	Given   bool      `json:"given,omitempty"`  // the shop itself grants Credits, whatever the catalogue sells
 	Expires time.Time `json:"expires,omitzero"` // when these credits expire; zero: never
 

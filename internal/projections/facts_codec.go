@@ -54,7 +54,7 @@ func (f *Fact) code(c codec.Coder) {
 	}
 	codec.Optional(c, &f.Credits)
 	codec.Optional(c, &f.Amount)
-	for _, b := range []*bool{&f.Recurring, &f.ByBuyer, &f.ByOrder, &f.Trial, &f.AmountOfOrder, &f.Prorated, &f.Given, &f.Begins} {
+	for _, b := range []*bool{&f.Recurring, &f.ByBuyer, &f.ByOrder, &f.Trial, &f.AmountOfOrder, &f.Prorated, &f.Given, &f.Begins, &f.MayBeginTrial} {
 		c.Flag(b)
 	}
 	for _, t := range []*time.Time{&f.At, &f.From, &f.Until, &f.CanceledAt, &f.Expires, &f.Extended} {

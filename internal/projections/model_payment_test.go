@@ -184,10 +184,10 @@ func (m *naive) checkoutFor(of []said, at time.Time) *said {
 	return &newest
 }
 
-// beginsTrial reports whether a trial begins with payments: what they are for is trialing within an hour, and the provider
-// names nothing else.
+// beginsTrial reports whether a trial begins with payments that do not say it: what they are for is trialing within an hour,
+// and the provider names nothing else.
 func beginsTrial(paid []said, sale *said) bool {
-	if sale == nil || len(paid) == 0 || sale.Status != "trialing" {
+	if sale == nil || sale.Status != "trialing" || !slices.ContainsFunc(paid, func(s said) bool { return s.MayBeginTrial }) {
 		return false
 	}
 	at := paid[0].OccurredAt

@@ -265,7 +265,7 @@ func (s *shop) subscribe(kind string, products ...string) {
 				e.Prorated = what == "change" && s.often()
 			}
 			e.Unpaid = s.seldom()
-			e.Trial = s.seldom()
+			e.Trial, e.MayBeginTrial = s.seldom(), s.often()
 			e.Checkout = s.oneOf("", "", "", "c3")
 			s.sell(&e, kind, product)
 			s.add(e)

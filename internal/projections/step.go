@@ -115,7 +115,7 @@ func (f *step) fact(says Says) *Fact {
 	one := &Fact{
 		EventID: f.ID, Seq: int64(f.Seq), At: f.OccurredAt, Says: says, User: f.UserID, Kind: f.Kind, Recurring: f.Recurring,
 		GitHubUser: f.GitHubUser, Checkout: f.Checkout, Product: f.ProductKey, ByBuyer: f.byBuyer, ByOrder: f.Transaction == "",
-		Trial: f.Trial, Status: f.Status, Given: f.Given,
+		Trial: f.Trial, MayBeginTrial: f.MayBeginTrial, Status: f.Status, Given: f.Given,
 		From: f.PeriodStart, Until: f.PeriodEnd, Prorated: f.Prorated, CanceledAt: f.CanceledAt,
 	}
 	if f.units.Value > 0 && !f.units.Bad {

@@ -119,11 +119,11 @@ func (t *terms) soldAt(at time.Time) *Fact {
 	return nil
 }
 
-// beginsTrial reports whether the subscription says that a trial begins with a payment: it is trialing within an hour of the
-// payment, and the payment is for nothing else that the provider names. What is paid then, if anything, is a fee, or the
-// price of the trial.
+// beginsTrial reports whether the subscription says that a trial begins with a payment that does not say it: it is trialing
+// within an hour of the payment, and the payment is for nothing else that the provider names. What is paid then, if
+// anything, is a fee, or the price of the trial.
 func (t *terms) beginsTrial(paid Facts) bool {
-	if len(paid) == 0 {
+	if paid.First(func(f *Fact) bool { return f.MayBeginTrial }) == nil {
 		return false
 	}
 	at := paid[0].At

@@ -202,3 +202,52 @@ func TestWhatIsPaidWhenATrialBeginsDoesNotBuyThePlan(t *testing.T) {
 		dodo("01T10:00:05", "subscription.active", `"status":"active","product_id":"plan"`), dodo("01T10:00:06", "payment.succeeded", pays("t1", "0")))
 	require.EqualValues(t, 100, leftOf(s)["u1 subscription"], "a coupon that pays all, without a trial")
 }
+
+// A buyer can end the trial at once, and pay. Most providers say of a payment whether a trial begins with it, and the shop's
+// own payment is what it says: such a payment buys the plan, also within the hour.
+func TestWhatIsPaidForAPlanSoonAfterItsTrialBeganBuysIt(t *testing.T) {
+	t.Parallel()
+	creem := func(at, event, object string) [2]string {
+		return [2]string{"creem", `{"id":"` + event + at + `","eventType":"` + event + `","created_at":"2026-01-01T10:` + at + `Z","object":{"product":"plan",` +
+			`"metadata":{"user_id":"u1","credits":100},` + object + `}}`}
+	}
+	own := func(id, kind, at, values string) [2]string {
+		return [2]string{"payfold", `{"id":"` + id + `","type":"` + kind + `","time":"2026-01-01T10:` + at + `Z","user":"u1","subscription":"s1",` + values + `}`}
+	}
+	for name, log := range map[string][][2]string{
+		"creem": {
+			creem("00:00", "checkout.completed", `"id":"ch_1","order":{"id":"ord_1","status":"paid","amount":0},"subscription":{"id":"s1","status":"trialing"}`),
+			creem("30:00", "subscription.active", `"id":"s1","status":"active"`),
+			creem("30:05", "subscription.paid", `"id":"s1","status":"active","last_transaction":{"id":"t1","status":"paid","amount":900,"amount_paid":900}`),
+		},
+		"own events": {
+			own("e1", "subscription", "00:00", `"status":"trialing","product":"plan"`),
+			own("e2", "payment", "30:00", `"payment":"t1","kind":"subscription","product":"plan","credits":100,"amount":900,"currency":"EUR"`),
+		},
+		"own events with a status": {
+			own("e1", "subscription", "00:00", `"status":"trialing","product":"plan"`),
+			own("e2", "payment", "30:00", `"payment":"t1","kind":"subscription","credits":100,"amount":900,"currency":"EUR"`),
+			own("e3", "subscription", "30:00", `"status":"active"`),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sold := catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100, trial_credits: 20}")
+			for _, rules := range []Rules{{Mode: ModeAny}, {Mode: ModeAny, Catalogue: sold}} {
+				for _, order := range orders(len(log)) {
+					var all [][2]string
+					for _, i := range order {
+						all = append(all, log[i])
+					}
+					s := by(t, rules, all...)
+					require.EqualValues(t, 100, leftOf(s)["u1 subscription"], "%v with a catalogue %v", order, rules.Catalogue != nil)
+					shown, _ := s.Current.Get("u1")
+					require.Equal(t, "active", shown.Status, order)
+				}
+			}
+		})
+	}
+	gift := by(t, Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100}")},
+		own("e1", "subscription", "00:00", `"status":"trialing","product":"plan"`), own("e2", "gift", "30:00", `"payment":"g1","credits":7`))
+	require.Equal(t, map[string]int64{"u1 one_time": 7}, leftOf(gift))
+}

@@ -85,8 +85,10 @@ func dodoPayment(decide func(*events.Event, *values)) meaning {
 	}
 }
 
-// nothingSold is the rule of the payment of 0 with which a buyer changes the payment method.
+// nothingSold is the rule of the payment of 0 with which a buyer changes the payment method. Only the subscription says
+// whether a trial begins with any other.
 func nothingSold(e *events.Event, b *values) {
+	e.MayBeginTrial = true
 	if b.isTrue(variant) {
 		e.Action = events.None
 	}

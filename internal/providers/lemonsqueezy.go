@@ -39,7 +39,7 @@ var lemonSqueezy = &Provider{
 	},
 
 	events: map[string]meaning{
-		"order_created":  {action: events.Payment, facts: lemonOrder.with(lemonPaid), decide: variantOrProduct},
+		"order_created":  {action: events.Payment, facts: lemonOrder.with(lemonPaid), decide: decideLemonOrder},
 		"order_refunded": lemonRefund(lemonOrder, nil),
 
 		"subscription_created":      lemonSubscription(events.Checkout),
@@ -83,6 +83,7 @@ var lemonInvoicePaid = meaning{
 // That of a downgrade only gives credit, and sells nothing.
 func decideLemonInvoice(e *events.Event, b *values) {
 	oneName(e, b)
+	e.MayBeginTrial = b.word(variant) == "initial"
 	if b.word(variant) != "updated" {
 		return
 	}
@@ -90,6 +91,12 @@ func decideLemonInvoice(e *events.Event, b *values) {
 	if left := b.amountOf(due); left.Present && !left.Bad && left.Value <= 0 {
 		e.Action = events.None
 	}
+}
+
+// decideLemonOrder: the order can be for the setup fee of a plan that begins with a trial.
+func decideLemonOrder(e *events.Event, b *values) {
+	variantOrProduct(e, b)
+	e.MayBeginTrial = true
 }
 
 // oneName leaves an invoice the name that it has: an initial invoice is the payment of an order, any other is a payment

@@ -26,7 +26,7 @@ func code(c codec.Coder, e *events.Event) {
 	for _, n := range []*events.Number{&e.Credits, &e.Units, &e.Amount, &e.Reversal.Amount, &e.Reversal.Total, &e.Reversal.Paid, &e.Reversal.Credits} {
 		codeNumber(c, n)
 	}
-	for _, b := range []*bool{&e.Unreadable, &e.InvalidText, &e.InvalidPayment, &e.AmountOfTransaction, &e.Unpaid, &e.Trial, &e.Prorated, &e.Recurring, &e.Given, &e.Begins} {
+	for _, b := range []*bool{&e.Unreadable, &e.InvalidText, &e.InvalidPayment, &e.AmountOfTransaction, &e.Unpaid, &e.Trial, &e.Prorated, &e.Recurring, &e.Given, &e.Begins, &e.MayBeginTrial} {
 		c.Flag(b)
 	}
 	items := int64(len(e.Items))
