@@ -9,6 +9,7 @@ import (
 // due is one grant that a payment must have in the ledger.
 type due struct {
 	credits           int64
+	covered           int64     // what the month does not grant, because an earlier payment has granted it at once
 	availableAt, ends time.Time // ends is when the payment's next month begins
 	expires           time.Time // zero: never
 	fixed             bool      // an event says when it expires
@@ -75,35 +76,55 @@ func (c *claimed) kept(grants []due) []due {
 // period grants as much as its largest payment would alone, not the sum: each payment grants what it adds to what is kept
 // of the earlier ones. If credits come monthly, a payment replaces the earlier ones: their months end with the one in which
 // the payment came, and in that month the larger of the two counts. What an earlier payment has granted at once, for the
-// whole period, counts for the first months, until they have added up to more.
+// whole period, counts for the first months, until they have added up to more. It does not count again for months that
+// have ended when the next plan with monthly credits comes.
 func grantsOf(payments []claimed) [][]due {
 	slices.SortFunc(payments, func(a, b claimed) int { return InPeriod(a.Payment, b.Payment) })
 	all := make([][]due, len(payments))
 	for i := range payments {
 		p, own := &payments[i], payments[i].dues()
 		if i > 0 && len(own) > 0 {
-			atOnce, inMonth := int64(0), int64(0)
+			atOnce, inMonth, over := int64(0), int64(0), int64(0)
 			for j := range all[:i] {
 				all[j] = until(all[j], p.OccurredAt)
 				counts := payments[j].kept(all[j])
-				if p.isMonthly() && payments[j].isMonthly() {
-					inMonth += totalOf(ofMonth(counts, p.OccurredAt))
-				} else {
+				switch {
+				case !p.isMonthly():
 					atOnce += totalOf(counts)
+				case payments[j].isMonthly():
+					inMonth += totalOf(ofMonth(counts, p.OccurredAt))
+					over += payments[j].over(all[j], p.OccurredAt)
+				default:
+					if atOnce += totalOf(counts); totalOf(all[j]) > 0 { // it was compared with all months before it
+						over = 0
+					}
 				}
 			}
 			if p.isMonthly() {
 				own = until(own, p.PeriodEnd.Add(-time.Microsecond))
 			}
 			own[0].credits = max(0, own[0].credits-inMonth)
+			atOnce = max(0, atOnce-over)
 			for month := range own {
 				part := min(atOnce, own[month].credits)
-				own[month].credits, atOnce = own[month].credits-part, atOnce-part
+				own[month].credits, own[month].covered, atOnce = own[month].credits-part, part, atOnce-part
 			}
 		}
 		all[i] = own
 	}
 	return all
+}
+
+// over returns what the months that have ended at that time have of earlier payments. The month of that time is the first
+// of the payment that comes then.
+func (c *claimed) over(grants []due, at time.Time) (covered int64) {
+	for i := range grants {
+		if grants[i].ends.After(at) {
+			grants[i].covered = 0
+		}
+		covered += grants[i].covered
+	}
+	return covered - c.back.share(covered)
 }
 
 // isMonthly reports whether the credits of the payment come monthly, and not at once.

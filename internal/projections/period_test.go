@@ -72,7 +72,19 @@ func TestOnePeriodGrantsAsMuchAsItsLargestPayment(t *testing.T) {
 		"a drip, then at once":        {[]part{{day: 5, product: "drip", until: half}, {day: 46, product: "big", until: half}}, "2026-01: 30, 2026-02: 30, 2026-02 until 2026-04: 440"},
 		"at once, and two drips": {
 			[]part{{day: 5, product: "small", until: half}, {day: 15, product: "drip", until: half}, {day: 80, product: "rain", until: half}},
-			"2026-01: 100, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50",
+			"2026-01: 100, 2026-03 until 2026-04: 10, 2026-04 until 2026-05: 50, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50",
+		},
+		"at once, and a drip that is told twice": {
+			[]part{{day: 5, product: "small", until: half}, {day: 15, product: "drip", until: half}, {day: 80, product: "drip", until: half}},
+			"2026-01: 100, 2026-04: 20, 2026-05: 30, 2026-06: 30",
+		},
+		"at once, and a drip that is told three times": {
+			[]part{{day: 5, product: "small", until: half}, {day: 15, product: "drip", until: half}, {day: 50, product: "drip", until: half}, {day: 80, product: "drip", until: half}},
+			"2026-01: 100, 2026-04: 20, 2026-05: 30, 2026-06: 30",
+		},
+		"at once, a drip, more at once, and a drip": {
+			[]part{{day: 5, product: "small", until: half}, {day: 15, product: "drip", until: half}, {day: 80, product: "big", until: half}, {day: 85, product: "rain", until: half}},
+			"2026-01: 100, 2026-03 until 2026-05: 400",
 		},
 		"a drip after what is not sold": {
 			[]part{{day: 5, product: "nothing", until: half}, {day: 6, product: "rain", until: half}},
@@ -313,6 +325,10 @@ func TestAPeriodGrantsWhatItsPaymentsKeep(t *testing.T) {
 			refund(1, events.Reversal{Amount: number(900)}),
 			"2026-01: 25, 2026-01 until 2026-02: 5, 2026-02: 30, 2026-03: 30, 2026-04: 30, 2026-05: 30, 2026-06: 30",
 		},
+		"months that had what was granted at once": {
+			[]part{{day: 5, product: "small", until: half}, {day: 15, product: "drip", until: half}, {day: 80, product: "rain", until: half}},
+			refund(2, events.Reversal{Amount: number(1000)}), "2026-01: 100, 2026-05 until 2026-06: 50, 2026-06 until 2026-07: 50",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -322,7 +338,7 @@ func TestAPeriodGrantsWhatItsPaymentsKeep(t *testing.T) {
 				w.shapes[i].Amount = number(1000)
 			}
 			w.put(dayOf(20), c.refund)
-			for _, order := range orders(3) {
+			for _, order := range orders(len(c.parts)+1) {
 				require.Equal(t, c.want, monthsOf(w.fold(order)), order)
 			}
 		})
