@@ -236,11 +236,11 @@ const (
 	keptPayments      = 6
 )
 
-// ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, and
-// the newest besides payments that says a period, because they decide its status, its period, its product and what its
-// next payments are for; the newest that says that it begins; the longest extension; and the first of all, of a payment, with a checkout, with a user, with a
-// GitHub user, with a cancellation, and with each kind. What is left out of a set of facts does not depend on their order
-// of arrival.
+// ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, the
+// newest besides payments that says a period, and the newest payment for a whole period, because they decide its status,
+// its period, its product and what its next payments are for; the newest that says that it begins; the longest extension;
+// and the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each
+// kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
 		return f
@@ -248,7 +248,8 @@ func (f Facts) ofSubscription() Facts {
 	keep := make([]bool, len(f))
 	keep[0] = true
 	extension := f.extension()
-	changes, cancellations, payments, status, period, begins := keptChanges, keptCancellations, keptPayments, false, false, false
+	changes, cancellations, payments := keptChanges, keptCancellations, keptPayments
+	var status, period, begins, whole bool
 	for i, one := range slices.Backward(f) {
 		if !begins && one.Begins { // earlier facts may say a cancellation
 			keep[i], begins = true, true
@@ -258,6 +259,9 @@ func (f Facts) ofSubscription() Facts {
 		}
 		if !period && one.Says != Paid && one.hasPeriod() { // likewise
 			keep[i], period = true, true
+		}
+		if !whole && one.Says == Paid && !one.Prorated { // newer ones may pay for changes
+			keep[i], whole = true, true
 		}
 		left := &changes
 		switch {

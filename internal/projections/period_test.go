@@ -143,6 +143,24 @@ func TestAChangeOfPlanInTheLastMonthOfADripAddsTheDifference(t *testing.T) {
 	}
 }
 
+// A buyer of seats adds some every few days, until the subscription has forgotten the payments before.
+func TestASubscriptionKeepsThePaymentOfItsPeriodAfterManyChanges(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 36, product: "small", until: startOf(3)})
+	order := []int{0, 1}
+	for i := range 2 * keptPayments {
+		w.pay(part{day: 37 + i, product: "small", until: startOf(3), payment: 3 + i})
+		w.shapes[2+i].Prorated = true
+		order = append(order, 2+i)
+	}
+	for range 2 {
+		state, _ := w.fold(order).Subscriptions.Get("s1")
+		require.Equal(t, []any{"t2", startOf(3)}, []any{state.ProviderPaymentID, state.CurrentPeriodEnd}, order)
+		slices.Reverse(order)
+	}
+}
+
 // A payment leaves its period, because an earlier event says that it is of another subscription.
 func TestAPaymentThatIsAloneInItsPeriodAgainSaysWhatItGrants(t *testing.T) {
 	t.Parallel()
@@ -338,7 +356,7 @@ func TestAPeriodGrantsWhatItsPaymentsKeep(t *testing.T) {
 				w.shapes[i].Amount = number(1000)
 			}
 			w.put(dayOf(20), c.refund)
-			for _, order := range orders(len(c.parts)+1) {
+			for _, order := range orders(len(c.parts) + 1) {
 				require.Equal(t, c.want, monthsOf(w.fold(order)), order)
 			}
 		})
