@@ -132,7 +132,8 @@ func TestAMigrationThatWaitsForAReaderHoldsUpNobodyElse(t *testing.T) {
 	limited, cancel := context.WithCancel(ctx)
 	go func() { migrated <- s.MigrateSchema(limited, steps) }()
 	wait.Until(t, waiting)
-	wait.Until(t, func() bool { return !waiting() }) // the first try has ended
+	wait.Until(t, func() bool { return !waiting() })
+	wait.Until(t, waiting) // again: it knows how the first try ended
 	cancel()
 	err = <-migrated
 	require.ErrorIs(t, err, context.Canceled)
