@@ -29,6 +29,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"daysAgo":     clock{}.daysAgo,
 	"monthBegin":  clock{}.monthBegin,
 	"clean":       page.Clean,
+	"split":       func(command string) []string { return strings.Split(page.Clean(command), " ") },
 	"words":       words,
 	"digits":      digits,
 	"whole":       whole,
