@@ -203,6 +203,7 @@ func TestWhoIsPastDueIsOneClick(t *testing.T) {
 	}
 	_, text := get(t, server, "/subscriptions?status=past_due")
 	require.Contains(t, text, `href="/users/late_customer"`)
+	require.Contains(t, text, `<a href="/subscriptions?status=active">Who pays?</a>`)
 }
 
 func TestMeasuresInCSVHaveOneRowForEachNumber(t *testing.T) {

@@ -31,7 +31,7 @@ type Place struct {
 }
 
 // ErrPlace means that a text is no place, or that its moment has not come.
-var ErrPlace = errors.New("no such place")
+var ErrPlace = errors.New("no such moment")
 
 // ParsePlace reads a place: a sequence, or a moment by a clock; without a clock it is ReceiptClock. A date without a zone
 // is read in the given one. The empty text is the zero Place.

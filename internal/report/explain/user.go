@@ -104,9 +104,9 @@ func (u User) Spendable() *int64 {
 	return &sum
 }
 
-// ReadUser reads what a user has, and the page of the user's history that ends at a place. Credits
-// are those of this moment; everything else is as of now. The error is ErrPlace if the moment has not come. Lists have the newest items, at most limit. The error is an UnknownError if no event names the user and no
-// table has a row.
+// ReadUser reads what a user has, and the page of the user's history that ends at a place. Credits are those of this
+// moment; everything else is as of now. Lists have the newest items, at most limit. The error is ErrPlace if the moment
+// has not come, and an UnknownError if no event names the user and no table has a row.
 func ReadUser(ctx context.Context, database *store.Store, user string, place Place, limit int) (out User, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		out = User{ID: Storable(user)}
