@@ -173,8 +173,8 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// bestSale returns the best of the sales of a payment's own facts. trial: all of them are with a trial. Without a catalogue, the kind, the product and the
-// credits may come from different events: each from the best event that says it.
+// bestSale returns the best of the sales of a payment's own facts. trial: all of them are with a trial. Without a
+// catalogue, the kind, the product and the credits may come from different events: each from the best event that says it.
 func (r Rules) bestSale(paid Facts, trial bool) (best sale) {
 	for i, f := range paid {
 		if s := r.saleOf(f, fromTransaction, f.Trial || trial); i == 0 {

@@ -41,7 +41,7 @@ var dodo = &Provider{
 	},
 
 	events: map[string]meaning{
-		"payment.succeeded":  dodoPayment(nothingSold),
+		"payment.succeeded":  dodoPayment(decideDodoPayment),
 		"payment.processing": dodoPayment(stillProcessing),
 
 		"subscription.active":                dodoSubscription(events.Checkout),
@@ -85,9 +85,9 @@ func dodoPayment(decide func(*events.Event, *values)) meaning {
 	}
 }
 
-// nothingSold is the rule of the payment of 0 with which a buyer changes the payment method. Only the subscription says
-// whether a trial begins with any other.
-func nothingSold(e *events.Event, b *values) {
+// decideDodoPayment: the payment of 0 with which a buyer changes the payment method sells nothing. Only the subscription
+// says whether a trial begins with any other.
+func decideDodoPayment(e *events.Event, b *values) {
 	e.MayBeginTrial = true
 	if b.isTrue(variant) {
 		e.Action = events.None
@@ -97,7 +97,7 @@ func nothingSold(e *events.Event, b *values) {
 // stillProcessing: money has arrived only if the body says that the payment has succeeded since.
 func stillProcessing(e *events.Event, b *values) {
 	e.Unpaid = b.word(paid) != "succeeded"
-	nothingSold(e, b)
+	decideDodoPayment(e, b)
 }
 
 // dodoSubscription is an event about a subscription. Each of its payments is an event of its own.
