@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/cli"
@@ -103,4 +104,20 @@ func (c *restoreCommand) restore(ctx context.Context, stderr io.Writer) (restore
 	defer log.Close()
 	config.Log = log
 	return restore.Run(ctx, config)
+}
+
+// drillMetrics returns the metrics of a drill that has succeeded.
+func drillMetrics(result restore.Result) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	with := promauto.With(registry)
+	with.NewGauge(prometheus.GaugeOpts{
+		Name: "payfold_restore_drill_success_timestamp_seconds", Help: "When a drill last restored the log from its archive successfully.",
+	}).SetToCurrentTime()
+	with.NewGauge(prometheus.GaugeOpts{
+		Name: "payfold_restore_drill_duration_seconds", Help: "How long the last successful drill took.",
+	}).Set(result.Seconds)
+	with.NewGauge(prometheus.GaugeOpts{
+		Name: "payfold_restore_drill_messages", Help: "Messages that the last successful drill restored and compared.",
+	}).Set(float64(result.Last - result.First + 1))
+	return registry
 }
