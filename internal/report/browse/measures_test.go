@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 	"time"
 
@@ -135,8 +136,14 @@ func counts(status string) bool {
 func (r rowsOf) endOf(s projections.SubscriptionState) *time.Time {
 	var refundedAt time.Time
 	all, any := true, false
+	newest := slices.IndexFunc(r.payments, func(p projections.Payment) bool { return p.ProviderPaymentID == s.ProviderPaymentID })
 	for _, p := range r.payments {
-		same := p.SubscriptionID == s.SubscriptionID && !p.PeriodEnd.IsZero() && p.PeriodEnd.Equal(s.CurrentPeriodEnd)
+		same := p.PeriodEnd.Equal(s.CurrentPeriodEnd)
+		if p.PeriodEnd.IsZero() {
+			same = newest >= 0 && p.Kind == r.payments[newest].Kind && (!p.OccurredAt.Before(r.payments[newest].OccurredAt) ||
+				!s.CurrentPeriodStart.IsZero() && !p.OccurredAt.Before(s.CurrentPeriodStart.Add(-24*time.Hour)))
+		}
+		same = same && p.SubscriptionID == s.SubscriptionID
 		named := p.ProviderPaymentID == s.ProviderPaymentID && (p.PeriodEnd.IsZero() || s.CurrentPeriodEnd.IsZero() || p.PeriodEnd.Equal(s.CurrentPeriodEnd))
 		if !p.Paid || !same && !named {
 			continue
