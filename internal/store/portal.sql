@@ -140,6 +140,7 @@ with grant_line as (
   from numbered
 )
 select provider_payment_id, part, user_id, kind, sum(granted)::bigint as granted, sum(reversed)::bigint as reversed,
-  min(available_at) as available_at, min(expires_at) as expires_at, (array_agg(event_id order by line))[1] as event_id
+  min(available_at) as available_at, min(expires_at) as expires_at,
+  (array_agg(event_id order by available_at, line))[1] as event_id
 from part
 group by provider_payment_id, part, user_id, kind;
