@@ -73,14 +73,13 @@ func Connect(config Config) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A cluster acknowledges and delivers only messages that its quorum has.
-	l.committer = appends.NewCommitter(l.js, func(uint64) error { return nil })
+	l.committer = appends.NewCommitter(l.js, nil)
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
 	l.refused = dialer.Refused
 	switch {
 	case config.URL == "":
 		l.notConnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice(dialer.Last())) }
-		l.confirm = l.askDurable
+		l.embedded = true
 		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	default:
 		l.patience = connection.NewPatience(l.conn, config.Logger)

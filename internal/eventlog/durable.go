@@ -10,9 +10,18 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/accounts"
 )
 
-// The server delivers a message to readers before it is durable. A projector that
-// applied such a message would be ahead of the log after a power cut, and would refuse the
-// log. So readers ask the writing process, which answers when the message is durable.
+// confirm waits until the message at seq, which the server has delivered, is durable. It returns a sequence, seq or a
+// newer one, up to which everything is. The embedded server delivers a message before it is durable. A projector that
+// applied such a message would be ahead of the log after a power cut, and would refuse the log.
+func (l *Log) confirm(ctx context.Context, seq uint64) (durable uint64, err error) {
+	switch {
+	case l.server != nil:
+		return l.committer.Confirm(ctx, seq)
+	case l.embedded: // in another process, whose answerReaders answers
+		return l.askDurable(ctx, seq)
+	}
+	return seq, nil // a cluster delivers only what its quorum has
+}
 
 // maxQuestions bounds the questions in progress: one for each connection that readers may
 // have (package accounts). A reader that gets no answer asks again.

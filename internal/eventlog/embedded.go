@@ -173,7 +173,7 @@ func (s *Server) Connect() (*Log, error) {
 	}
 	log.committer = appends.NewCommitter(log.js, s.syncer.Flush)
 	log.server, s.log = s, log
-	log.confirm, log.files, log.whole = log.committer.Confirm, s.store, s.config.Whole
+	log.embedded, log.files, log.whole = true, s.store, s.config.Whole
 	if err := log.verifyOpened(s.syncer.Recovered); err != nil {
 		s.mismatch = true
 		log.Close()

@@ -31,15 +31,12 @@ type Log struct {
 	request   time.Duration // how long the server may take to answer a question
 	committer *appends.Committer
 
-	// confirm waits until a message that was delivered to a reader is durable. It is nil if
-	// the server delivers only durable messages.
-	confirm func(ctx context.Context, seq uint64) (durable uint64, err error)
+	embedded bool // the server is embedded in this process or in another one on this machine; otherwise it is a cluster
 
 	// server is the embedded server of this process; nil if this process does not run one.
 	server *Server
 
-	// files are the files of the embedded server, of this process or of another one on this
-	// machine; nil if there is no such server.
+	// files are the files of the embedded server; nil if the log is a cluster.
 	files *blockstore.Store
 
 	// archive is the archive for readers; nil if there is none.

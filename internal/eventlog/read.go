@@ -146,7 +146,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 		if out.Seq != next {
 			return l.skipped(ctx, next, out.Seq)
 		}
-		if l.confirm != nil && out.Seq > durable {
+		if out.Seq > durable {
 			durable, err = l.confirm(ctx, out.Seq)
 			if err != nil && ctx.Err() != nil {
 				return disconnected(ctx)

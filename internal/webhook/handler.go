@@ -18,7 +18,7 @@ import (
 	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
-// appender is what the handler needs from the log.
+// appender is what the handler needs of eventlog.Log.
 type appender interface {
 	Append(ctx context.Context, d events.Delivery) (duplicate bool, err error)
 }

@@ -30,8 +30,8 @@ import (
 type Committer struct {
 	Metrics
 	publisher publisher
-	flush     func(seq uint64) error
-	wake      chan struct{} // holds one token while an entry waits for a flush
+	flush     func(seq uint64) error // blockstore.Syncer.Flush; nil: the servers have made durable what they acknowledge
+	wake      chan struct{}          // holds one token while an entry waits for a flush
 	stop      chan struct{}
 	ended     chan struct{}
 	once      sync.Once
@@ -72,7 +72,8 @@ var (
 )
 
 // NewCommitter starts a committer; Close ends it. flush makes everything durable that the server
-// had acknowledged when flush was called; seq is the newest acknowledged sequence.
+// had acknowledged when flush was called; seq is the newest acknowledged sequence. It is nil for a cluster, which
+// acknowledges only what its quorum has.
 func NewCommitter(p publisher, flush func(seq uint64) error) *Committer {
 	c := &Committer{
 		Metrics: newMetrics(), publisher: p, flush: flush,
@@ -223,7 +224,10 @@ func (c *Committer) commit() error {
 		return nil // the previous flush covered them
 	}
 	began := time.Now()
-	err := c.flush(seen)
+	var err error
+	if c.flush != nil {
+		err = c.flush(seen)
+	}
 	if errors.Is(err, blockstore.ErrNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
 		for _, e := range group { // the log is empty, and these are only questions
 			e.err = err

@@ -14,7 +14,7 @@ import (
 // returns it. Its methods are safe for concurrent use, except Close.
 type Syncer struct {
 	*Store
-	SyncBlock func(*os.File) error // makes a block's bytes durable; it may be replaced before the first Flush
+	SyncBlock func(*os.File) error // SyncData, unless a test replaces it before the first Flush
 	Recovered *Report              // what the log held before a server opened it
 
 	mu        sync.Mutex // guards the fields below
