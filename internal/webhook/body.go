@@ -31,8 +31,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reserv
 	return nil, &truncated
 }
 
-// firstRead is the size of a body's first buffer; most bodies fit. It needs no reservation.
-const firstRead = 4 << 10
+// firstRead is the size of a body's first buffer, which needs no reservation. Most bodies fit, also the invoices of Stripe.
+const firstRead = 8 << 10
 
 // readAll is io.ReadAll with bounded memory. The first buffer has the announced size if that
 // is small. When it is full, readAll reserves a larger one.

@@ -126,8 +126,8 @@ func TestALargeBodyThatStallsIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := setup(t, neverTimeOut, func(w *world) { w.config.MaxBodyBytes, w.config.StallTimeout = 1<<20, 200*time.Millisecond })
 	c := w.dial()
-	c.begin(exactly(10_000), "Content-Length: 10000")
-	c.say("%s", exactly(10_000)[:5000])
+	c.begin(exactly(30_000), "Content-Length: 30000")
+	c.say("%s", exactly(30_000)[:20_000])
 	requireProblem(t, c.answer(), http.StatusRequestTimeout, "Body too slow")
 	require.Empty(t, w.log.deliveries())
 }

@@ -120,7 +120,7 @@ func TestUnsignedBodiesThatAreHeldBackKeepNoSignedOneOut(t *testing.T) {
 	}
 	wait.Until(t, func() bool { return read.Load() > 30<<20 })
 	provider := w.dial()
-	for _, size := range []int{5000, 400_000, 1 << 20, 50_000} {
+	for _, size := range []int{5000, 10_000, 400_000, 1 << 20, 50_000} {
 		require.Equal(t, accepted, provider.deliver(exactly(size)).body)
 		_, got := w.deliverOn(exactly(size))
 		require.Equal(t, accepted, got.body)
