@@ -47,9 +47,10 @@ test-power-cuts: ## POWER_CUTS (200) power cuts under load, on a disk that loses
 PROPERTY_CHECKS ?= 2000
 PROPERTY_SEED ?= 0
 RAPID = -rapid.checks=$(PROPERTY_CHECKS) -rapid.seed=$(PROPERTY_SEED)
-test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way, and random purchases
+test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables in every way, what pages count of them, and random purchases
 	PG_BIN="$$(deploy/postgres/ensure.sh)" && export PG_BIN && \
-	go test -count 1 -timeout 0 -run 'TablesOfOneFold|UnevenPositions|DoesWhatPostgresDoes' ./internal/live ./internal/rebuild $(RAPID) && \
+	go test -count 1 -timeout 0 -run 'TablesOfOneFold|DoesWhatPostgresDoes|GrantsAreThoseOfTheLedger' ./internal/live ./internal/rebuild $(RAPID) && \
+	go test -count 1 -timeout 0 -run 'NaiveCount|AnyLog|UsersCanSpend|ThoseOfTheirRows' ./internal/report/browse ./internal/report/explain $(RAPID) && \
 	go test -count 1 -timeout 0 -run 'EveryKeptPurchase|DoesWhatPostgresDoes' ./internal/invitations $(RAPID) && \
 	go test -count 1 -timeout 0 -run AWalletIsAPurse ./internal/wallet $(RAPID)
 
