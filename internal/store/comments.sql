@@ -310,3 +310,5 @@ comment on table subscription_facts is
   'for the rules, not for apps: read the views subscription_state and entitlement';
 comment on view license_facts is
   'for the rules, not for apps: read pro_license and the view entitlement';
+comment on view subscription_access is
+  'for the rules, not for apps: read the view entitlement';

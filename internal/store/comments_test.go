@@ -108,6 +108,7 @@ func comments(reference string, columnsOf map[string][]string) string {
 	comment("table payment_facts", "for the rules, not for apps: read the view payment")
 	comment("table subscription_facts", "for the rules, not for apps: read the views subscription_state and entitlement")
 	comment("view license_facts", "for the rules, not for apps: read pro_license and the view entitlement")
+	comment("view subscription_access", "for the rules, not for apps: read the view entitlement")
 	return out.String()
 }
 
@@ -146,7 +147,7 @@ func TestEveryTableAndColumnThatAnAppReadsHasAComment(t *testing.T) {
 		select format('%s.%s', c.oid::regclass, a.attname) from pg_class c
 		join pg_attribute a on a.attrelid = c.oid and a.attnum >= 0 and not a.attisdropped
 		where c.relnamespace in ('portal'::regnamespace, 'wallet'::regnamespace) and c.relkind in ('r', 'v', 'c')
-			and c.relname not like '%\_facts' and coalesce(col_description(c.oid, a.attnum), '') = ''
+			and c.relname not like '%\_facts' and c.relname <> 'subscription_access' and coalesce(col_description(c.oid, a.attnum), '') = ''
 		union all
 		select c.oid::regclass::text from pg_class c
 		where c.relnamespace in ('portal'::regnamespace, 'wallet'::regnamespace) and c.relkind in ('r', 'v')

@@ -26,6 +26,7 @@ products:
   tool: {kind: pro}
   tool_monthly: {kind: pro, lasts: subscription, grace_days: 3}
   pack: {kind: one_time, credits: 10}
+  fee: {kind: none}
   lemonsqueezy:variant:1: {kind: subscription}
   lemonsqueezy:variant:2: {kind: subscription}
 `
@@ -220,6 +221,8 @@ func TestAFullRefundOfTheCurrentPeriodEndsAnEntitlement(t *testing.T) {
 	older := told{-40, "subscription.paid", "older", "s1", "plan", -40, -10, `,"last_transaction_id":"t1"`}
 	newer := told{-10, "subscription.paid", "newer", "s1", "plan", -10, 20, `,"last_transaction_id":"t2"`}
 	upgrade := told{-5, "subscription.paid", "upgrade", "s1", "plan", -10, 20, `,"last_transaction_id":"t3"`}
+	fee := told{-10, "subscription.paid", "fee", "s1", "fee", -10, 20, `,"last_transaction_id":"t4"`}
+	trial := told{-10, "subscription.trialing", "trial", "s1", "plan", -10, 20, ""}
 	for name, c := range map[string]struct {
 		events   []told
 		refunded []string
@@ -244,6 +247,16 @@ func TestAFullRefundOfTheCurrentPeriodEndsAnEntitlement(t *testing.T) {
 			[]told{newer, upgrade},
 			[]string{"t2", "t3"},
 			entitlement{"plan", "subscription", false, "active", days(-1), "refund_t3"},
+		},
+		"of the plan and not of a fee": {
+			[]told{fee, newer},
+			[]string{"t2"},
+			entitlement{"plan", "subscription", false, "active", days(-1), "refund_t2"},
+		},
+		"of a fee beside a trial": {
+			[]told{trial, fee},
+			[]string{"t4"},
+			entitlement{"plan", "subscription", true, "trialing", days(20), "trial"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,37 +61,38 @@ left join lateral (
 ) ended on true
 where p.user_id is not null and p.kind = 'pro';
 
+-- Until when the status of each subscription counts. The refund of all payments of its current period ends it. That is the
+-- newest payment, and those of its kind that are for the same period, or name none and are not older than it, or than the
+-- period; they can come a little before the period.
+create view subscription_access as
+select s.subscription_id, s.user_id, s.kind, s.product_key, s.status, s.started_at,
+  refund.at is null and s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') as counts,
+  case
+    when refund.at is not null then refund.at
+    when s.status = 'active' and s.current_period_end > now() is not false then s.current_period_end
+    when s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') then s.counts_until
+    else s.occurred_at
+  end as until,
+  coalesce(refund.event_id, s.event_id) as event_id
+from subscription_facts s
+left join payment_facts newest on newest.provider_payment_id = s.provider_payment_id and newest.reversed_at is not null
+  and newest.period_end = s.current_period_end is not false
+left join lateral (
+  select max(p.reversed_at) as at, (array_agg(p.reversed_by order by p.reversed_at desc))[1] as event_id
+  from payment_facts p
+  where newest.paid and p.paid and (p.provider_payment_id = newest.provider_payment_id
+    or p.subscription_id = s.subscription_id and p.kind = newest.kind and (p.period_end = s.current_period_end
+      or p.period_end is null and p.occurred_at >= least(newest.occurred_at, s.current_period_start - interval '24 hours')))
+  having bool_and(p.reversed_at is not null)
+) refund on true
+where s.status is not null;
+
 -- What a user is entitled to. A row a user and product; docs/reference.md says what counts.
 create view entitlement as
-with access as not materialized (
-  select s.subscription_id, s.user_id, s.kind, s.product_key, s.status,
-    refund.at is null and s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') as counts,
-    case
-      when refund.at is not null then refund.at
-      when s.status = 'active' and s.current_period_end > now() is not false then s.current_period_end
-      when s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') then s.counts_until
-      else s.occurred_at
-    end as until,
-    coalesce(refund.event_id, s.event_id) as event_id
-  from subscription_facts s
-  left join payment_facts newest on newest.provider_payment_id = s.provider_payment_id
-  left join lateral (
-    -- the payments of the current period, if all of them are wholly refunded. A payment without a period is of the current
-    -- one if it is the newest or later, or not older than the period; it can come a little before
-    select max(p.reversed_at) as at, (array_agg(p.reversed_by order by p.reversed_at desc))[1] as event_id
-    from payment_facts p
-    where p.paid and (
-      p.subscription_id = s.subscription_id and (p.period_end = s.current_period_end or p.period_end is null
-        and p.kind = newest.kind and p.occurred_at >= least(newest.occurred_at, s.current_period_start - interval '24 hours'))
-      or p.provider_payment_id = s.provider_payment_id
-        and (p.period_end is null or s.current_period_end is null or p.period_end = s.current_period_end))
-    having bool_and(p.reversed_at is not null)
-  ) refund on true
-  where s.status is not null
-), subscriptions as (
+with subscriptions as (
   select user_id, product_key, 'subscription' as kind, counts and until > now() is not false as active, status, until,
     event_id
-  from access
+  from subscription_access
   where user_id is not null and (kind is null or kind = 'subscription')
 ), licences as (
   select p.user_id, p.product_key, 'pro' as kind,
@@ -99,7 +100,7 @@ with access as not materialized (
     case when p.ended_at is null then 'active' else 'revoked' end as status,
     coalesce(p.ended_at, a.until) as until, coalesce(p.ended_by, a.event_id, p.event_id) as event_id
   from license_facts p
-  left join access a on a.subscription_id = p.subscription_id
+  left join subscription_access a on a.subscription_id = p.subscription_id
   where p.newest
 )
 select distinct on (user_id, coalesce(product_key, ''))

@@ -173,7 +173,7 @@ func TestTheReferenceNamesEveryColumn(t *testing.T) {
 			return nil
 		}
 		name := table
-		view, hasView := map[string]string{"payment_facts": "payment", "subscription_facts": "subscription_state", "license_facts": "pro_license"}[table]
+		view, hasView := map[string]string{"payment_facts": "payment", "subscription_facts": "subscription_state", "license_facts": "pro_license", "subscription_access": "subscription_state"}[table]
 		if hasView { // its section has the columns that people read
 			name = view
 		}
