@@ -109,6 +109,19 @@ var lastingHistories = map[string][]string{
 		`{"id":"e3","eventType":"refund.created","created_at":"2026-06-01T00:00:00Z","object":{"transaction":"t3"}}`,
 		`{"id":"e4","eventType":"subscription.paid","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t3","metadata":{"user_id":"u1"}}}`,
 	},
+	"the subscription becomes one for a plan, and ends": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"plan","last_transaction_id":"t2","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"subscription.expired","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1"}}`,
+		`{"id":"e4","eventType":"subscription.active","created_at":"2026-04-01T00:00:00Z","object":{"id":"s1"}}`,
+	},
+	"payments without a period, and their period comes later": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-02T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":"2026-01-10T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e3","eventType":"refund.created","created_at":"2026-01-11T00:00:00Z","object":{"transaction":"t2"}}`,
+		`{"id":"e4","eventType":"subscription.update","created_at":"2026-01-12T00:00:00Z","object":{"id":"s1","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z"}}`,
+		`{"id":"e5","eventType":"subscription.update","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z"}}`,
+	},
 	"it ends, and a month comes late": {
 		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
 		`{"id":"e2","eventType":"subscription.expired","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1"}}`,

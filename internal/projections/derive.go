@@ -175,7 +175,7 @@ func (d *derivation) deriveSubscription(t *touched) {
 	now := d.Rules.deriveSubscription(before, t.is)
 	d.putSubscription(&now)
 	d.users = addName(addName(d.users, before.UserID), now.UserID)
-	if now.Kind != KindPro || HasEnded(before.Status) == HasEnded(now.Status) {
+	if before.givesAs(&now) {
 		return
 	}
 	for _, one := range d.paymentsOf[t.id] {

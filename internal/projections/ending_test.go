@@ -200,6 +200,7 @@ func TestTheNewestPeriodOfASubscriptionGivesItsLicence(t *testing.T) {
 	late := part{day: 40, product: "tool", until: startOf(2), payment: 3}
 	extra := part{day: 37, product: "tool", payment: 3}
 	also := part{day: 36, product: "tool", until: startOf(3), payment: 3}
+	year := part{day: 5, product: "tool", until: startOf(13), payment: 1}
 	for name, c := range map[string]struct {
 		lasts   bool
 		parts   []part
@@ -216,11 +217,18 @@ func TestTheNewestPeriodOfASubscriptionGivesItsLicence(t *testing.T) {
 		"it is taken back":                 {true, []part{second, late}, []int{3}, "active t2"},
 		"the month after it is":            {true, []part{second, late}, []int{2}, "revoked t2"},
 		"what has no period":               {true, []part{first, second, extra}, []int{3}, "active t2"},
+		"a month that replaced the year":   {true, []part{year, second}, []int{2}, "revoked t2"},
+		"the year that it replaced":        {true, []part{year, second}, []int{1}, "active t2"},
 		"the newest month of one for ever": {false, []part{first, second}, []int{2}, "active t1"},
 	} {
 		w := soldInLives()
 		w.rules.Catalogue.Offer("tool", receivedAt).LastsAsSubscription = c.lasts
 		w.pay(c.parts...)
+		for i, p := range c.parts {
+			if p.until.Equal(startOf(3)) {
+				w.shapes[i].PeriodStart = startOf(2)
+			}
+		}
 		for _, payment := range c.refunds {
 			w.put(dayOf(40+payment), of(payment, "t", events.Event{Action: events.Reverse, Reversal: events.Reversal{Cause: events.Refund, Status: events.Succeeded}}))
 		}

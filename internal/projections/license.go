@@ -6,9 +6,10 @@ import (
 )
 
 // ProLicense is a user's licence. It is active while at least one pro payment is not fully reversed. If the payments last as
-// long as their subscription, only those of the newest period of the subscription count, and while it has not ended. The row shows the newest such payment, or the newest of
-// all if there is none, by the provider's time, then by the name of the payment. The GitHub user comes from that payment
-// only. So somebody who buys for this user cannot change the GitHub user of other purchases.
+// long as their subscription, only those of the newest period of the subscription count, and while it has not ended. The row
+// shows the newest such payment, or the newest of all if there is none, by the provider's time, then by the name of the
+// payment. The GitHub user comes from that payment only. So somebody who buys for this user cannot change the GitHub user of
+// other purchases.
 type ProLicense struct {
 	UserID            string    `db:"user_id,key"`
 	Status            string    `db:"status"`
@@ -89,7 +90,7 @@ func (s *State) bestLicense(user string) ProLicense {
 	newest := s.newestOf(user)
 	for _, one := range slices.Backward(s.proOf[user]) {
 		p := s.Payments.find(one.id)
-		if last := newest[p.SubscriptionID]; p.endsWithSubscription() && p != last && (p.PeriodEnd.IsZero() || !p.PeriodEnd.Equal(last.PeriodEnd)) {
+		if p.endsWithSubscription() && !s.isOfPeriod(p, newest[p.SubscriptionID]) {
 			continue // its period has passed
 		}
 		if candidate := s.license(p); best.ProviderPaymentID == "" || candidate.before(&best) {
@@ -102,17 +103,47 @@ func (s *State) bestLicense(user string) ProLicense {
 	return best
 }
 
-// newestOf returns the user's payment of the newest period of each subscription with which licences end.
+// newestOf returns the user's newest payment for a period of each subscription with which licences end: that of the
+// subscription, because later ones may pay for changes; the last one if that of the subscription gives no licence.
 func (s *State) newestOf(user string) map[string]*Payment {
 	newest := map[string]*Payment{}
 	for _, one := range s.proOf[user] {
 		p := s.Payments.find(one.id)
-		if last := newest[p.SubscriptionID]; p.endsWithSubscription() && (last == nil || !p.PeriodEnd.Before(last.PeriodEnd)) {
+		if !p.endsWithSubscription() {
+			continue
+		}
+		last, of := newest[p.SubscriptionID], s.Subscriptions.find(p.SubscriptionID)
+		if last == nil || of == nil || last.ProviderPaymentID != of.ProviderPaymentID {
 			newest[p.SubscriptionID] = p
 		}
 	}
 	return newest
 }
 
+// isOfPeriod reports whether a payment is for the same period as the newest one of its subscription: the period that the
+// newest names, or the current one. A payment that names none is if it is not older than the newest, or than the current
+// period; it can come a little before the period.
+func (s *State) isOfPeriod(p, newest *Payment) bool {
+	until, since := newest.PeriodEnd, newest.OccurredAt
+	if of := s.Subscriptions.find(p.SubscriptionID); of != nil {
+		if until.IsZero() {
+			until = of.CurrentPeriodEnd
+		}
+		if start := of.CurrentPeriodStart.Add(-beforePeriod); !of.CurrentPeriodStart.IsZero() && start.Before(since) {
+			since = start
+		}
+	}
+	if p == newest || !p.PeriodEnd.IsZero() {
+		return p == newest || p.PeriodEnd.Equal(until)
+	}
+	return !p.OccurredAt.Before(since)
+}
+
 // endsWithSubscription reports whether the licence that the payment gives ends with a subscription.
 func (p *Payment) endsWithSubscription() bool { return p.Lasts && p.SubscriptionID != "" }
+
+// givesAs reports whether the subscription gives the same licences as now, if its payments stay.
+func (s *SubscriptionState) givesAs(now *SubscriptionState) bool {
+	return HasEnded(s.Status) == HasEnded(now.Status) && s.ProviderPaymentID == now.ProviderPaymentID &&
+		s.CurrentPeriodStart.Equal(now.CurrentPeriodStart) && s.CurrentPeriodEnd.Equal(now.CurrentPeriodEnd)
+}

@@ -150,3 +150,65 @@ func TestALoadedLicenceStandsForThePaymentsThatAreNotLoaded(t *testing.T) {
 		})
 	}
 }
+
+// Two providers name the period of no payment. The plan itself stays paid.
+func TestARefundOfOnlyAChangeEndsNoLicence(t *testing.T) {
+	t.Parallel()
+	lemon := func(at, event, id, attributes string) [2]string {
+		return [2]string{"lemonsqueezy", `{"meta":{"event_name":"` + event + `","custom_data":{"user_id":"u1"}},"data":{"id":"` + id +
+			`","attributes":{"updated_at":"2026-01-` + at + `T10:00:00Z",` + attributes + `}}}`}
+	}
+	dodo := func(at, event, data string) [2]string {
+		return [2]string{"dodo", `{"business_id":"b","type":"` + event + `","timestamp":"2026-01-` + at + `T10:00:00Z","data":{"metadata":{"user_id":"u1"},` + data + `}}`}
+	}
+	plan := func(product string) string {
+		return `"subscription_id":"s1","status":"active","product_id":"` + product + `","previous_billing_date":"2026-01-01T10:00:00Z","next_billing_date":"2026-02-01T10:00:00Z"`
+	}
+	for provider, life := range map[string][][2]string{
+		"lemonsqueezy": {
+			lemon("01", "order_created", "1", `"status":"paid","total":900,"first_order_item":{"variant_id":1}`),
+			lemon("01", "subscription_created", "1", `"status":"active","order_id":1,"variant_id":1,"renews_at":"2026-02-01T10:00:00Z"`),
+			lemon("05", "subscription_updated", "1", `"status":"active","order_id":1,"variant_id":2,"renews_at":"2026-02-01T10:00:00Z"`),
+			lemon("05", "subscription_payment_success", "2", `"status":"paid","subscription_id":1,"total":900,"subtotal":900,"billing_reason":"updated"`),
+			lemon("06", "subscription_payment_refunded", "2", `"status":"refunded","subscription_id":1,"total":900,"refunded_amount":900,"billing_reason":"updated"`),
+			lemon("07", "order_refunded", "1", `"status":"refunded","total":900,"refunded_amount":900`),
+		},
+		"dodo": {
+			dodo("01", "subscription.active", plan("basic")),
+			dodo("01", "payment.succeeded", `"subscription_id":"s1","status":"succeeded","total_amount":900,"payment_id":"1"`),
+			dodo("05", "subscription.plan_changed", plan("plus")),
+			dodo("05", "payment.succeeded", `"subscription_id":"s1","status":"succeeded","total_amount":900,"payment_id":"2"`),
+			dodo("06", "refund.succeeded", `"refund_id":"r2","payment_id":"2","status":"succeeded","amount":900`),
+			dodo("07", "refund.succeeded", `"refund_id":"r1","payment_id":"1","status":"succeeded","amount":900`),
+		},
+	} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			rules := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  lemonsqueezy:variant:1: {kind: pro, lasts: subscription}\n" +
+				"  lemonsqueezy:variant:2: {kind: pro, lasts: subscription}\n  basic: {kind: pro, lasts: subscription}\n  plus: {kind: pro, lasts: subscription}")}
+			for refunds, want := range map[int]string{1: statusActive, 2: statusRevoked} {
+				events := life[:len(life)-2+refunds]
+				for _, order := range orders(len(events)) {
+					var some [][2]string
+					for _, i := range order {
+						some = append(some, events[i])
+					}
+					l, _ := by(t, rules, some...).Licenses.Get("u1")
+					require.Equal(t, want, l.Status, "%d refunds, %v", refunds, order)
+				}
+			}
+		})
+	}
+}
+
+// A buyer can change to a plan of another kind.
+func TestALicenceEndsWithASubscriptionThatBecameAnotherKind(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  tool: {kind: pro, lasts: subscription}\n  plan: {kind: subscription}")}
+	of := func(month int, product, transaction string) string {
+		return at(month, paid("e"+transaction, `"id":"s1","product":"`+product+`","last_transaction_id":"`+transaction+`","metadata":{"user_id":"u1"}`))
+	}
+	s := foldInto(t, NewState(), rules, of(1, "tool", "t1"), of(2, "plan", "t2"), at(3, ofType("subscription.canceled", "e3", `"id":"s1"`)))
+	l, _ := s.Licenses.Get("u1")
+	require.Equal(t, []string{statusRevoked, "e3"}, []string{l.Status, l.EventID})
+}

@@ -15,7 +15,8 @@ type naiveSubscription struct {
 	id, user, product, status, kind string
 	start, end, canceledAt          time.Time
 	started                         time.Time
-	byProvider                      bool // the provider names the product
+	byProvider                      bool          // the provider names the product
+	newest                          *naivePayment // that pays for more than a change, if there is one
 }
 
 func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscription {
@@ -46,7 +47,7 @@ func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscri
 				unknown.pays, unknown.UserID = "none", cmp.Or(s.UserID, p.named)
 				add(p.subscription, unknown)
 			}
-			s.pays = p.kind
+			s.pays, s.of = p.kind, p
 			if s.product != "" {
 				s.product = p.product
 			}
@@ -72,9 +73,7 @@ func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscri
 				s.end = one.Extended
 			}
 		}
-		if s.status != "" {
-			all[id] = s
-		}
+		all[id] = s
 	}
 	return all
 }
@@ -121,6 +120,9 @@ func (s *naiveSubscription) apply(one said) {
 	if !one.Prorated && (!one.PeriodStart.IsZero() || !one.PeriodEnd.IsZero()) {
 		s.start, s.end = one.PeriodStart, one.PeriodEnd
 	}
+	if payment && (!one.Prorated || s.newest == nil) {
+		s.newest = one.of
+	}
 	if status == "" || status == "canceled" && s.status == "canceled" { // the first cancellation counts
 		return
 	}
@@ -148,11 +150,14 @@ func shownOf(all map[string]*naiveSubscription) map[string]*naiveSubscription {
 	}
 	named := func(s *naiveSubscription) bool { return !strings.HasPrefix(s.id, implicit) }
 	shown := map[string]*naiveSubscription{}
+	shows := func(s *naiveSubscription) bool {
+		return s.status != "" && s.user != "" && (s.kind == "" || s.kind == "subscription")
+	}
 	for _, s := range slices.SortedFunc(maps.Values(all), func(a, b *naiveSubscription) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), trueFirst(named(a), named(b)), b.started.Compare(a.started),
 			strings.Compare(b.id, a.id))
 	}) {
-		if s.user != "" && (s.kind == "" || s.kind == "subscription") && shown[s.user] == nil {
+		if shows(s) && shown[s.user] == nil {
 			shown[s.user] = s
 		}
 	}

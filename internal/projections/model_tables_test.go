@@ -21,9 +21,9 @@ func (m *naive) tablesOf() (rows []string) {
 	}
 	newest := map[string]*naivePayment{} // of the subscriptions that end licences, by user and subscription
 	for _, p := range payments {
-		key := p.user + " " + p.subscription
+		key, of := p.user+" "+p.subscription, subscriptions[p.subscription]
 		last := newest[key]
-		if p.lasts && p.kind == "pro" && (last == nil || p.end.After(last.end) || p.end.Equal(last.end) && !p.at.Before(last.at)) {
+		if p.lasts && p.kind == "pro" && p.subscription != "" && (last == nil || p == of.newest || last != of.newest && !p.at.Before(last.at)) {
 			newest[key] = p
 		}
 	}
@@ -45,7 +45,7 @@ func (m *naive) tablesOf() (rows []string) {
 			balances[p.user] += p.left()
 		}
 		last := newest[p.user+" "+p.subscription]
-		if p.lasts && p.subscription != "" && p != last && (p.end.IsZero() || !p.end.Equal(last.end)) {
+		if p.lasts && p.subscription != "" && p.kind == "pro" && !subscriptions[p.subscription].isOfPeriod(p, last) {
 			continue // a later period gives the licence, or does not
 		}
 		if p.kind == "pro" {
@@ -68,6 +68,9 @@ func (m *naive) tablesOf() (rows []string) {
 		rows = append(rows, licenceRow(user, status, p.github))
 	}
 	for _, s := range subscriptions {
+		if s.status == "" {
+			continue
+		}
 		rows = append(rows, subscriptionRow(s.id, s.user, s.product, s.status, moment(s.start), moment(s.end),
 			moment(s.canceledAt)))
 	}
@@ -76,6 +79,21 @@ func (m *naive) tablesOf() (rows []string) {
 	}
 	slices.Sort(rows)
 	return rows
+}
+
+// isOfPeriod reports whether a payment is for the same period as the newest one.
+func (s *naiveSubscription) isOfPeriod(p, newest *naivePayment) bool {
+	current := newest.end
+	if current.IsZero() {
+		current = s.end
+	}
+	switch {
+	case p == newest:
+		return true
+	case !p.end.IsZero():
+		return p.end.Equal(current)
+	}
+	return !p.at.Before(newest.at) || !s.start.IsZero() && !p.at.Before(s.start.AddDate(0, 0, -1))
 }
 
 // foldedTables writes the same rows of a state.

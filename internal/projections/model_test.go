@@ -29,9 +29,10 @@ type said struct {
 	offer      *catalogue.Offer
 	credits    int64  // of all its units and months; 0: none
 	pays       string // the kind of its payment
-	full       int64  // the credits of a payment that is none of a trial
-	withTrial  bool   // a trial begins with the payment, as its subscription says
-	ofTrial    int64  // the credits of a payment with which a trial begins
+	of         *naivePayment
+	full       int64 // the credits of a payment that is none of a trial
+	withTrial  bool  // a trial begins with the payment, as its subscription says
+	ofTrial    int64 // the credits of a payment with which a trial begins
 }
 
 // newNaive reads each event once, and puts the events into the order of the provider's time.

@@ -79,15 +79,31 @@ func (r Rules) wouldTouch(s *State, f *step, said *Facts) []touched {
 	return r.touch(s, f, payments, ofSubscription)
 }
 
-// Licensed lists the users who buy something with these events, if there are licences that end with their subscription.
-// Which payment gives such a licence follows from all pro payments of the user.
+// Licensed lists the users who buy something with these events, or of whose subscriptions they say something, if there are
+// licences that end with their subscription. Which payment gives such a licence follows from all pro payments of the user.
 func (r Rules) Licensed(s *State, batch []events.Event) (users []string) {
 	if !r.Catalogue.EndsLicences() {
 		return nil
 	}
+	seen := map[string]bool{}
+	note := func(user string) {
+		if user != "" && !seen[user] {
+			seen[user], users = true, append(users, user)
+		}
+	}
 	for i := range batch {
-		if e := &batch[i]; e.Action == events.Payment || e.Action == events.Checkout {
-			users = addName(users, newStep(s, e).user)
+		e := &batch[i]
+		if e.Action != events.Payment && e.Action != events.Checkout && e.Action != events.Subscription {
+			continue
+		}
+		f := newStep(s, e)
+		note(f.user)
+		for _, id := range addName(f.payment.Facts.subscriptions(), e.SubscriptionID) {
+			if of := s.Subscriptions.find(id); of != nil {
+				for _, user := range of.Users() {
+					note(user)
+				}
+			}
 		}
 	}
 	return users

@@ -231,10 +231,13 @@ func (s *SubscriptionState) hasFailed() bool {
 // the payment of a period can come a little before it.
 func (s *SubscriptionState) isOfPeriod(f *Fact) bool {
 	if f.Until.IsZero() {
-		return f.At.After(s.CurrentPeriodStart.Add(-24 * time.Hour))
+		return f.At.After(s.CurrentPeriodStart.Add(-beforePeriod))
 	}
 	return !f.Until.Before(s.CurrentPeriodEnd)
 }
+
+// beforePeriod is how long before a period its payment can come.
+const beforePeriod = 24 * time.Hour
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {

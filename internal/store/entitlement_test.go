@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,7 +72,12 @@ func entitlements(t *testing.T, bodies func(now time.Time) []string) []entitleme
 func entitlementsBy(t *testing.T, provider string, bodies func(now time.Time) []string) []entitlement {
 	t.Helper()
 	ctx, s := fixture.Tables(t)
-	sold, err := catalogue.Parse([]byte(entitling))
+	return entitlementsUnder(ctx, t, s, entitling, provider, bodies)
+}
+
+func entitlementsUnder(ctx context.Context, t *testing.T, s *store.Store, products, provider string, bodies func(now time.Time) []string) []entitlement {
+	t.Helper()
+	sold, err := catalogue.Parse([]byte(products))
 	require.NoError(t, err)
 	rules := projections.Rules{Mode: projections.ModeAny, Catalogue: sold}
 	fixture.Reset(ctx, t, s, rules)
@@ -338,17 +345,28 @@ func TestAFullRefundWherePaymentsHaveNoPeriod(t *testing.T) {
 			"none": {nil, true}, "the change of plan": {[]string{"3"}, true}, "the renewal": {[]string{"2"}, true},
 			"both": {[]string{"3", "2"}, false}, "earlier ones": {[]string{"1"}, true}, "the change, and earlier ones": {[]string{"1", "3"}, true},
 		} {
+			bodies := func(now time.Time) []string {
+				bodies := life(func(n int) time.Time { return now.AddDate(0, 0, n) })
+				for i, payment := range c.refunded {
+					bodies = append(bodies, refunds[provider](now.Add(time.Duration(i-10)*time.Minute), payment))
+				}
+				return bodies
+			}
 			t.Run(provider+", "+name, func(t *testing.T) {
 				t.Parallel()
-				got := entitlementsBy(t, provider, func(now time.Time) []string {
-					bodies := life(func(n int) time.Time { return now.AddDate(0, 0, n) })
-					for i, payment := range c.refunded {
-						bodies = append(bodies, refunds[provider](now.Add(time.Duration(i-10)*time.Minute), payment))
-					}
-					return bodies
-				})
+				got := entitlementsBy(t, provider, bodies)
 				require.Len(t, got, 1)
 				require.Equal(t, c.active, got[0].Active, got)
+			})
+			t.Run(provider+", a licence, "+name, func(t *testing.T) {
+				t.Parallel()
+				ctx, s := fixture.Tables(t)
+				got := entitlementsUnder(ctx, t, s, strings.ReplaceAll(entitling, "kind: subscription", "kind: pro, lasts: subscription"), provider, bodies)
+				isActive := func(e entitlement) bool { return e.Active } // the plan before the change, or the one after it
+				require.Equal(t, c.active, slices.ContainsFunc(got, isActive), got)
+				var license string
+				require.NoError(t, s.Pool().QueryRow(ctx, "select status from portal.pro_license").Scan(&license))
+				require.Equal(t, c.active, license == "active", got)
 			})
 		}
 	}

@@ -36,24 +36,26 @@ select p.user_id, p.provider_payment_id, p.product_key, p.github_username, p.occ
   ended.at as ended_at, ended.event_id as ended_by
 from payment_facts p
 left join subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
-  and s.status in ('canceled', 'expired', 'unpaid', 'incomplete')
+left join lateral (
+  -- the payment of the newest period: that of the subscription, because later ones may pay for changes
+  select provider_payment_id, period_end, occurred_at
+  from payment_facts
+  where p.lasts and lasts and subscription_id = p.subscription_id and user_id = p.user_id and kind = 'pro'
+  order by (provider_payment_id = s.provider_payment_id) is true desc, occurred_at desc, provider_payment_id collate "C" desc
+  limit 1
+) last on true
 cross join lateral (
-  -- if periods are not known, the newest payment is its own period
   select bool_or(provider_payment_id = p.provider_payment_id) as has_it, bool_and(reversed_at is not null) as refunded,
     max(reversed_at) as at, (array_agg(reversed_by order by reversed_at desc))[1] as event_id
-  from (
-    select provider_payment_id, reversed_at, reversed_by, rank() over (
-      order by period_end desc nulls last, case when period_end is null then occurred_at end desc,
-        case when period_end is null then provider_payment_id end collate "C" desc
-    ) as place
-    from payment_facts
-    where p.lasts and lasts and subscription_id = p.subscription_id and user_id = p.user_id and kind = 'pro'
-  ) one
-  where place = 1
+  from payment_facts
+  where p.lasts and lasts and subscription_id = p.subscription_id and user_id = p.user_id and kind = 'pro'
+    and (provider_payment_id = last.provider_payment_id or period_end = coalesce(last.period_end, s.current_period_end)
+      or period_end is null and occurred_at >= least(last.occurred_at, s.current_period_start - interval '24 hours'))
 ) period
 left join lateral (
   select at, event_id
-  from (values (p.reversed_at, p.reversed_by), (s.occurred_at, s.event_id),
+  from (values (p.reversed_at, p.reversed_by),
+    (case when s.status in ('canceled', 'expired', 'unpaid', 'incomplete') then s.occurred_at end, s.event_id),
     (case when period.refunded then period.at end, period.event_id)) as one (at, event_id)
   where at is not null
   order by at

@@ -26,4 +26,4 @@ select 'a payment is reversed at most once over, and wholly where it says so', r
 union all
 select 'a licence is active while a payment gives it', count(*)
 from pro_license l
-where (l.status = 'active') <> exists (select from license_facts p where p.user_id = l.user_id and p.ended_at is null)
+where (l.status = 'active') <> exists (select from license_facts p where p.user_id = l.user_id and p.newest and p.ended_at is null)

@@ -138,13 +138,9 @@ var SubscriptionStates = &Table[projections.SubscriptionState]{
 	},
 	rows: func(s *projections.State) stateRows[projections.SubscriptionState] { return &s.Subscriptions },
 	put:  (*projections.State).LoadSubscription,
-	// A subscription of licences can end them.
 	links: func(r *projections.SubscriptionState) (to Links) {
 		for _, user := range r.Users() {
 			to = append(to, Link{OfUser, user})
-			if r.Kind == projections.KindPro {
-				to = append(to, Link{OfLicensed, user})
-			}
 		}
 		return to
 	},
