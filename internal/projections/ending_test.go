@@ -201,6 +201,8 @@ func TestTheNewestPeriodOfASubscriptionGivesItsLicence(t *testing.T) {
 	extra := part{day: 37, product: "tool", payment: 3}
 	also := part{day: 36, product: "tool", until: startOf(3), payment: 3}
 	year := part{day: 5, product: "tool", until: startOf(13), payment: 1}
+	change := part{day: 20, product: "tool", until: startOf(2), prorated: true, payment: 3}
+	toYear := part{day: 20, product: "tool", until: startOf(13), prorated: true, payment: 3}
 	for name, c := range map[string]struct {
 		lasts   bool
 		parts   []part
@@ -219,6 +221,10 @@ func TestTheNewestPeriodOfASubscriptionGivesItsLicence(t *testing.T) {
 		"what has no period":               {true, []part{first, second, extra}, []int{3}, "active t2"},
 		"a month that replaced the year":   {true, []part{year, second}, []int{2}, "revoked t2"},
 		"the year that it replaced":        {true, []part{year, second}, []int{1}, "active t2"},
+		"a change":                         {true, []part{first, change}, []int{3}, "active t1"},
+		"what was changed":                 {true, []part{first, change}, []int{1}, "active t3"},
+		"a change to a year":               {true, []part{first, toYear}, []int{3}, "revoked t3"},
+		"the month before it":              {true, []part{first, toYear}, []int{1}, "active t3"},
 		"the newest month of one for ever": {false, []part{first, second}, []int{2}, "active t1"},
 	} {
 		w := soldInLives()

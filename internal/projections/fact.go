@@ -190,6 +190,16 @@ func (f Facts) extension() (most *Fact) {
 	return most
 }
 
+// longest returns the payment that ends last; of equal ones the first; nil if none names its end.
+func (f Facts) longest() (most *Fact) {
+	for _, one := range f {
+		if one.Says == Paid && !one.Until.IsZero() && (most == nil || one.Until.After(most.Until)) {
+			most = one
+		}
+	}
+	return most
+}
+
 // maxFacts bounds the facts of each sort that a payment keeps. A payment has a few events.
 const maxFacts = 64
 
@@ -237,9 +247,9 @@ const (
 )
 
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, the
-// newest besides payments that says a period, and the newest payment for a whole period, because they decide its status,
-// its period, its product and what its next payments are for; the newest that says that it begins; the longest extension;
-// and the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each
+// newest besides payments that says a period, and the newest payment for a whole period and the one that ends last, because
+// they decide its status, its period, its product and what its next payments are for; the newest that says that it begins;
+// the longest extension; and the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each
 // kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
@@ -247,7 +257,7 @@ func (f Facts) ofSubscription() Facts {
 	}
 	keep := make([]bool, len(f))
 	keep[0] = true
-	extension := f.extension()
+	extension, longest := f.extension(), f.longest()
 	changes, cancellations, payments := keptChanges, keptCancellations, keptPayments
 	var status, period, begins, whole bool
 	for i, one := range slices.Backward(f) {
@@ -265,7 +275,7 @@ func (f Facts) ofSubscription() Facts {
 		}
 		left := &changes
 		switch {
-		case one == extension:
+		case one == extension, one == longest:
 			keep[i] = true
 		case one.Says == Named || one.onlyExtends():
 			continue

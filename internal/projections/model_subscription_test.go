@@ -17,6 +17,7 @@ type naiveSubscription struct {
 	started                         time.Time
 	byProvider                      bool          // the provider names the product
 	newest                          *naivePayment // that pays for more than a change, if there is one
+	said                            []said
 }
 
 func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscription {
@@ -60,7 +61,7 @@ func (m *naive) subscriptions(payments []*naivePayment) map[string]*naiveSubscri
 	all := map[string]*naiveSubscription{}
 	for id, said := range of {
 		slices.SortStableFunc(said, inTime)
-		s := &naiveSubscription{id: id, started: said[0].OccurredAt, user: firstOf(said, userOf)}
+		s := &naiveSubscription{id: id, started: said[0].OccurredAt, user: firstOf(said, userOf), said: said}
 		if user, is := strings.CutPrefix(id, implicit); is {
 			s.user = user
 		}
@@ -120,7 +121,7 @@ func (s *naiveSubscription) apply(one said) {
 	if !one.Prorated && (!one.PeriodStart.IsZero() || !one.PeriodEnd.IsZero()) {
 		s.start, s.end = one.PeriodStart, one.PeriodEnd
 	}
-	if payment && (!one.Prorated || s.newest == nil) {
+	if payment && (!one.Prorated || s.newest == nil || s.paysLonger(one)) {
 		s.newest = one.of
 	}
 	if status == "" || status == "canceled" && s.status == "canceled" { // the first cancellation counts
@@ -133,6 +134,16 @@ func (s *naiveSubscription) apply(one said) {
 			s.canceledAt = one.OccurredAt
 		}
 	}
+}
+
+func (s *naiveSubscription) paysLonger(one said) bool {
+	var end time.Time
+	for _, said := range s.said {
+		if said.of == s.newest && !said.PeriodEnd.IsZero() {
+			end = said.PeriodEnd
+		}
+	}
+	return !end.IsZero() && one.PeriodEnd.After(end)
 }
 
 func (s *naiveSubscription) ended() bool {

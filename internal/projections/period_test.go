@@ -17,11 +17,13 @@ type part struct {
 	units   int64
 	until   time.Time
 	payment int // by default its place in the list
+
+	prorated bool
 }
 
 func (w *world) pay(parts ...part) {
 	for i, p := range parts {
-		e := events.Event{Action: events.Payment, SubscriptionID: "s1", Recurring: true, UserID: "u1", Product: p.product}
+		e := events.Event{Action: events.Payment, SubscriptionID: "s1", Recurring: true, UserID: "u1", Product: p.product, Prorated: p.prorated}
 		if p.units > 0 {
 			e.Units = number(p.units)
 		}

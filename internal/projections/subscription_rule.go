@@ -327,7 +327,16 @@ func (s *SubscriptionState) apply(f *Fact) {
 	if f.hasPeriod() && !f.Prorated {
 		s.CurrentPeriodStart, s.CurrentPeriodEnd = f.From, f.Until
 	}
-	if f.Says == Paid && (!f.Prorated || s.ProviderPaymentID == "") {
+	if f.Says == Paid && (!f.Prorated || s.ProviderPaymentID == "" || s.paysLonger(f)) {
 		s.ProviderPaymentID = f.Payment
 	}
+}
+
+// paysLonger reports whether a payment pays for a time after the period of the newest one: the change began a new period,
+// as one from months to years does.
+func (s *SubscriptionState) paysLonger(f *Fact) bool {
+	newest := s.Facts.last(func(one *Fact) bool {
+		return one.Says == Paid && one.Payment == s.ProviderPaymentID && !one.Until.IsZero()
+	})
+	return newest != nil && f.Until.After(newest.Until)
 }

@@ -19,7 +19,8 @@ comment on column subscription.current_period_end is
 comment on column subscription.canceled_at is
   'when it was cancelled; null: it was not';
 comment on column subscription.provider_payment_id is
-  'its newest payment; one that pays only for the rest of a period, after a change, if there is no other';
+  'its newest payment; one for the rest of a period, after a change, only if there is no other, or if it pays for '
+  'longer, such as a change from months to years';
 comment on column subscription.occurred_at is
   'the provider''s time of the event that decided the status';
 comment on column subscription.event_id is
@@ -49,7 +50,8 @@ comment on column subscription_state.current_period_end is
 comment on column subscription_state.canceled_at is
   'when it was cancelled; null: it was not';
 comment on column subscription_state.provider_payment_id is
-  'its newest payment; one that pays only for the rest of a period, after a change, if there is no other';
+  'its newest payment; one for the rest of a period, after a change, only if there is no other, or if it pays for '
+  'longer, such as a change from months to years';
 comment on column subscription_state.started_at is
   'the earliest provider''s time of any of its events';
 comment on column subscription_state.occurred_at is

@@ -372,6 +372,32 @@ func TestAFullRefundWherePaymentsHaveNoPeriod(t *testing.T) {
 	}
 }
 
+// A change from months to years pays only for a part, and begins a period of its own.
+func TestAFullRefundOfAChangeThatBeganANewPeriod(t *testing.T) {
+	t.Parallel()
+	polar := func(at time.Time, kind, data string) string {
+		return fmt.Sprintf(`{"type":%q,"timestamp":%q,"data":{%s}}`, kind, at.Format(time.RFC3339), data)
+	}
+	for payment, active := range map[string]bool{"o1": true, "o2": false} {
+		require.Equal(t, active, entitlementsBy(t, "polar", func(now time.Time) []string {
+			day := func(n int) time.Time { return now.AddDate(0, 0, n) }
+			period := func(from, until int) string {
+				return fmt.Sprintf(`"status":"active","current_period_start":%q,"current_period_end":%q`, day(from).Format(time.RFC3339), day(until).Format(time.RFC3339))
+			}
+			order := func(id, reason, period string) string {
+				return fmt.Sprintf(`"id":%q,"status":"paid","billing_reason":%q,"total_amount":900,"currency":"usd","product_id":"plan","metadata":{"user_id":"u1"},
+					"subscription_id":"s1","subscription":{"id":"s1",%s}`, id, reason, period)
+			}
+			return []string{
+				polar(day(-10), "order.paid", order("o1", "subscription_create", period(-10, 20))),
+				polar(day(-5), "subscription.updated", `"id":"s1","product_id":"plan",`+period(-5, 360)),
+				polar(day(-5), "order.paid", order("o2", "subscription_update", period(-5, 360))),
+				polar(day(-1), "order.refunded", fmt.Sprintf(`"id":%q,"refunded_amount":900,"refunded_tax_amount":0,"total_amount":900`, payment)),
+			}
+		})[0].Active, payment)
+	}
+}
+
 func TestALicenceEntitlesForEverOrWithItsSubscription(t *testing.T) {
 	t.Parallel()
 	tool := told{-400, "checkout.completed", "tool", "c1", "tool", 0, 0, `,"provider_payment_id":"t1"`}
