@@ -153,6 +153,13 @@ func (f Facts) TrialBegan() *Fact {
 	})
 }
 
+// PaysAfter reports whether the payment of these facts was paid after the trial began, and is not one with which it begins.
+func (f Facts) PaysAfter(began *Fact) bool {
+	of := terms{sold: f.soldBy(f.firstSubscription())}
+	paid := f.where(func(one *Fact) bool { return one.Says == Paid })
+	return len(paid) > 0 && !paid[0].At.Before(began.At) && !of.beginsTrial(paid)
+}
+
 // last is First from the end.
 func (f Facts) last(is func(*Fact) bool) *Fact {
 	for _, one := range slices.Backward(f) {
@@ -249,8 +256,8 @@ const (
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, the
 // newest besides payments that says a period, and the newest payment for a whole period and the one that ends last, because
 // they decide its status, its period, its product and what its next payments are for; the newest that says that it begins;
-// the longest extension; and the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a cancellation, and with each
-// kind. What is left out of a set of facts does not depend on their order of arrival.
+// the longest extension; and the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a
+// cancellation, and with each kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
 		return f

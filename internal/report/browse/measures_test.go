@@ -132,30 +132,39 @@ func counts(status string) bool {
 	return false
 }
 
-// endOf says when a subscription ended; nil: it is active.
-func (r rowsOf) endOf(s projections.SubscriptionState) *time.Time {
-	var refundedAt time.Time
-	all, any := true, false
-	newest := slices.IndexFunc(r.payments, func(p projections.Payment) bool { return p.ProviderPaymentID == s.ProviderPaymentID })
+// refundedAt says when all payments of the current period were refunded; zero: not all of them are, or none is known.
+func (r rowsOf) refundedAt(s projections.SubscriptionState) (last time.Time) {
+	at := slices.IndexFunc(r.payments, func(p projections.Payment) bool { return p.ProviderPaymentID == s.ProviderPaymentID })
+	if at < 0 {
+		return last
+	}
+	newest := r.payments[at]
+	if !newest.PeriodEnd.IsZero() && !s.CurrentPeriodEnd.IsZero() && !newest.PeriodEnd.Equal(s.CurrentPeriodEnd) {
+		return last
+	}
 	for _, p := range r.payments {
 		same := p.PeriodEnd.Equal(s.CurrentPeriodEnd)
 		if p.PeriodEnd.IsZero() {
-			same = newest >= 0 && p.Kind == r.payments[newest].Kind && (!p.OccurredAt.Before(r.payments[newest].OccurredAt) ||
-				!s.CurrentPeriodStart.IsZero() && !p.OccurredAt.Before(s.CurrentPeriodStart.Add(-24*time.Hour)))
+			same = !p.OccurredAt.Before(newest.OccurredAt) ||
+				!s.CurrentPeriodStart.IsZero() && !p.OccurredAt.Before(s.CurrentPeriodStart.Add(-24*time.Hour))
 		}
-		same = same && p.SubscriptionID == s.SubscriptionID
-		named := p.ProviderPaymentID == s.ProviderPaymentID && (p.PeriodEnd.IsZero() || s.CurrentPeriodEnd.IsZero() || p.PeriodEnd.Equal(s.CurrentPeriodEnd))
-		if !p.Paid || !same && !named {
-			continue
-		}
-		any = true
-		if all = all && !p.ReversedAt.IsZero(); p.ReversedAt.After(refundedAt) {
-			refundedAt = p.ReversedAt
+		switch {
+		case p.ProviderPaymentID != s.ProviderPaymentID && (!p.Paid || !same || p.Kind != newest.Kind || p.SubscriptionID != s.SubscriptionID):
+		case p.ReversedAt.IsZero():
+			return time.Time{}
+		case p.ReversedAt.After(last):
+			last = p.ReversedAt
 		}
 	}
+	return last
+}
+
+// endOf says when a subscription ended; nil: it is active.
+func (r rowsOf) endOf(s projections.SubscriptionState) *time.Time {
 	end := r.until[s.SubscriptionID]
+	refundedAt := r.refundedAt(s)
 	switch {
-	case any && all:
+	case !refundedAt.IsZero():
 		end = &refundedAt
 	case !counts(s.Status):
 		end = &s.OccurredAt
@@ -249,6 +258,59 @@ func TestMeasuresAreThoseOfANaiveCount(t *testing.T) {
 	})
 	for _, what := range []string{"paid", "refunded", "recurring", "ended", "active", "new", "begun", "converted"} {
 		require.NotZero(t, seen[what], what)
+	}
+}
+
+// What is paid when a trial begins, such as a fee, buys nothing yet.
+func TestATrialIsPaidLaterOnlyByWhatIsPaidAfterIt(t *testing.T) {
+	t.Parallel()
+	lemon := func(at time.Time, event, id, attributes string) string {
+		return fmt.Sprintf(`{"meta":{"event_name":%q,"custom_data":{"user_id":"u1"}},"data":{"id":%q,"attributes":{"updated_at":%q,%s}}}`,
+			event, id, at.Format(time.RFC3339), attributes)
+	}
+	dodo := func(at time.Time, event, data string) string {
+		return fmt.Sprintf(`{"business_id":"b","type":%q,"timestamp":%q,"data":{"metadata":{"user_id":"u1"},"subscription_id":"s1",%s}}`, event, at.Format(time.RFC3339), data)
+	}
+	dodoPays := func(id string) string {
+		return fmt.Sprintf(`"status":"succeeded","total_amount":900,"currency":"EUR","payment_id":%q`, id)
+	}
+	began := time.Now().UTC().AddDate(0, 0, -5).Truncate(time.Second)
+	at, ends := began.Format(time.RFC3339), began.AddDate(0, 0, 14).Format(time.RFC3339)
+	later := began.AddDate(0, 0, 3)
+	for provider, log := range map[string][]string{
+		"lemonsqueezy": {
+			lemon(began, "order_created", "1", `"status":"paid","total":500,"first_order_item":{"variant_id":1}`),
+			lemon(began.Add(time.Second), "subscription_created", "1", fmt.Sprintf(`"status":"on_trial","order_id":1,"variant_id":1,"renews_at":%q`, ends)),
+			lemon(later, "subscription_payment_success", "2", `"status":"paid","subscription_id":1,"billing_reason":"renewal","total":900,"subtotal":900`),
+		},
+		"dodo": {
+			dodo(began, "subscription.active", fmt.Sprintf(`"status":"active","product_id":"plan","created_at":%q,"trial_period_days":14,
+				"previous_billing_date":%[1]q,"next_billing_date":%q`, at, ends)),
+			dodo(began.Add(time.Second), "payment.succeeded", dodoPays("1")),
+			dodo(later, "payment.succeeded", dodoPays("2")),
+		},
+	} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			for paid, want := range map[int]trial{2: {running: true}, 3: {converted: true}} {
+				ctx, s := fixture.Tables(t)
+				var batch []events.Event
+				for i, body := range log[:paid] {
+					batch = append(batch, providers.Decode(events.Message{
+						Provider: provider, ID: fmt.Sprint("m", i), Seq: uint64(i) + 1, Body: []byte(body), ReceivedAt: time.Now(),
+					}))
+				}
+				_, err := live.Apply(ctx, s, fixture.AnyMode, batch, advance(batch, 0))
+				require.NoError(t, err)
+				require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+					trials, err := readTrials(ctx, tx, time.UTC)
+					require.NoError(t, err)
+					want.began = page.DateOf(began, time.UTC)
+					require.Equal(t, []trial{want}, trials)
+					return nil
+				}))
+			}
+		})
 	}
 }
 

@@ -98,16 +98,26 @@ func readTrials(ctx context.Context, tx pgx.Tx, zone *time.Location) (all []tria
 	rows, _ := tx.Query(ctx, trialsSQL) // ForEachRow returns its error
 	var written []byte
 	var paid *time.Time
+	var inTrial [][]byte
 	var running bool
-	_, err = pgx.ForEachRow(rows, []any{&written, &paid, &running}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&written, &paid, &inTrial, &running}, func() error {
 		facts, err := projections.ReadFacts(string(written))
 		if err != nil {
 			return err
 		}
-		if first := facts.TrialBegan(); first != nil {
-			converted := paid != nil && !paid.Before(first.At)
-			all = append(all, trial{page.DateOf(first.At, zone), running && !converted, converted})
+		first := facts.TrialBegan()
+		if first == nil {
+			return nil
 		}
+		converted := paid != nil && !paid.Before(first.At)
+		for _, written := range inTrial {
+			payment, err := projections.ReadFacts(string(written))
+			if err != nil {
+				return err
+			}
+			converted = converted || payment.PaysAfter(first)
+		}
+		all = append(all, trial{page.DateOf(first.At, zone), running && !converted, converted})
 		return nil
 	})
 	return all, err
