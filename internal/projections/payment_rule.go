@@ -246,6 +246,17 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 	return derived, sold
 }
 
+// CreditsAlone returns the credits that a payment grants under these rules if it is the only one of its period and nothing
+// of it is taken back. of is its subscription; nil: it is not known.
+func (r Rules) CreditsAlone(p *Payment, of *SubscriptionState) int64 {
+	var said terms
+	if of != nil {
+		said = r.termsOf(of.Facts)
+	}
+	derived, _ := r.derivePayment(*p, said, nil)
+	return orZero(derived.Credits)
+}
+
 // soldWith returns what was sold with the payment, as its own events and its subscription say. What the subscription says
 // becomes a fact of the payment, because the subscription does not keep all of its facts.
 func (r Rules) soldWith(p *Payment, said *purchase, of terms) sale {

@@ -4,7 +4,6 @@ package products
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -109,7 +108,7 @@ func (a *Answer) readBought(ctx context.Context, tx pgx.Tx, sold *catalogue.Cata
 	if err != nil {
 		return err
 	}
-	owners, err := subscribers(ctx, tx, payments)
+	subscriptions, err := subscriptionsOf(ctx, tx, payments)
 	if err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func (a *Answer) readBought(ctx context.Context, tx pgx.Tx, sold *catalogue.Cata
 			b = &Bought{Product: p.ProductKey, Amounts: map[string]int64{}, users: map[string]struct{}{}}
 			all[p.ProductKey] = b
 		}
-		b.add(p, owners, sold)
+		b.add(p, subscriptions, projections.Rules{Catalogue: sold})
 	}
 	named, err := store.UnlistedIn(ctx, tx, a.Added)
 	if err != nil {
@@ -148,35 +147,32 @@ func (a *Answer) readBought(ctx context.Context, tx pgx.Tx, sold *catalogue.Cata
 	return nil
 }
 
-// subscribers returns the users of the subscriptions that the payments name: a renewal may name only its subscription.
-func subscribers(ctx context.Context, tx pgx.Tx, payments []projections.Payment) (map[string]string, error) {
-	var named []string
+// subscriptionsOf reads the subscriptions that the payments name, by id: a renewal may name only its subscription.
+func subscriptionsOf(ctx context.Context, tx pgx.Tx, payments []projections.Payment) (map[string]*projections.SubscriptionState, error) {
+	named := tables.Set{}
 	for i := range payments {
-		named = append(named, payments[i].Subscriptions()...)
+		named.Add(payments[i].Subscriptions()...)
 	}
-	rows, _ := tx.Query(ctx, // ForEachRow returns its error
-		"select subscription_id, user_id from subscription_facts where subscription_id = any($1) and user_id is not null", named)
-	owners := map[string]string{}
-	var subscription, user string
-	_, err := pgx.ForEachRow(rows, []any{&subscription, &user}, func() error {
-		owners[subscription] = user
-		return nil
-	})
+	rows, err := tables.SubscriptionStates.Rows(ctx, tx, "where subscription_id = any($1)", named.List())
 	if err != nil {
-		return nil, fmt.Errorf("read the users of subscriptions: %w", err)
+		return nil, err
 	}
-	return owners, nil
+	all := map[string]*projections.SubscriptionState{}
+	for i := range rows {
+		all[rows[i].SubscriptionID] = &rows[i]
+	}
+	return all, nil
 }
 
-func (b *Bought) add(p *projections.Payment, owners map[string]string, sold *catalogue.Catalogue) {
+func (b *Bought) add(p *projections.Payment, subscriptions map[string]*projections.SubscriptionState, rules projections.Rules) {
 	b.Purchases++
 	if p.Amount != nil {
 		b.Amounts[p.Currency] += *p.Amount
 	}
 	users := p.Users()
 	for _, subscription := range p.Subscriptions() {
-		if len(users) == 0 && owners[subscription] != "" {
-			users = []string{owners[subscription]}
+		if of := subscriptions[subscription]; len(users) == 0 && of != nil && of.UserID != "" {
+			users = []string{of.UserID}
 		}
 	}
 	if len(users) > 0 {
@@ -190,15 +186,5 @@ func (b *Bought) add(p *projections.Payment, owners map[string]string, sold *cat
 		b.Userless++
 		return
 	}
-	paid := p.Facts.First(func(f *projections.Fact) bool { return f.Says == projections.Paid && f.Product == p.ProductKey })
-	if paid == nil {
-		return
-	}
-	if offer := sold.Offer(p.ProductKey, paid.At); offer != nil && offer.Kind != catalogue.Pro {
-		credits := offer.Credits * offer.Months
-		if paid.Trial {
-			credits = offer.TrialCredits
-		}
-		b.Credits += credits * max(paid.Units, 1)
-	}
+	b.Credits += rules.CreditsAlone(p, subscriptions[p.SubscriptionID])
 }

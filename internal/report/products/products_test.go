@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/products"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
@@ -127,6 +129,29 @@ func TestPurchasesThatGrantNothingAreToldApart(t *testing.T) {
 	b := answer.Granted[0]
 	require.Equal(t, []int{4, 3, 1, 1}, []int{b.Purchases, b.Buyers, b.Refunded, b.Userless})
 	require.EqualValues(t, 200, b.Credits)
+}
+
+// The fee with which a trial begins grants what the trial does.
+func TestAFeeOfATrialIsNotShownAsAPurchaseOfThePlan(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Tables(t)
+	rules := projections.Rules{Mode: projections.ModeAny, Catalogue: parsed(t, inUse)}
+	fixture.Reset(ctx, t, s, rules)
+	var log []events.Event
+	for i, event := range []string{
+		`{"meta":{"event_name":"order_created","custom_data":{"user_id":"u1"}},"data":{"id":"1","attributes":{"updated_at":"2026-01-01T10:00:00Z",
+			"status":"paid","total":500,"first_order_item":{"variant_id":1}}}}`,
+		`{"meta":{"event_name":"subscription_created","custom_data":{"user_id":"u1"}},"data":{"id":"1","attributes":{"updated_at":"2026-01-01T10:00:01Z",
+			"status":"on_trial","order_id":1,"variant_id":1,"renews_at":"2026-01-08T10:00:00Z"}}}`,
+	} {
+		log = append(log, providers.Decode(events.Message{Provider: "lemonsqueezy", Seq: uint64(i + 1), Body: []byte(event), ReceivedAt: time.Now()}))
+	}
+	_, err := live.Apply(ctx, s, rules, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: uint64(len(log))})
+	require.NoError(t, err)
+	answer, err := products.Check(ctx, s, parsed(t, inUse+"  lemonsqueezy:variant:1: {kind: subscription, credits: 100, trial_credits: 7}\n"))
+	require.NoError(t, err)
+	require.Len(t, answer.Granted, 1)
+	require.EqualValues(t, 7, answer.Granted[0].Credits)
 }
 
 func TestWithoutADatabaseOnlyTheFileIsChecked(t *testing.T) {
