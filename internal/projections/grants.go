@@ -84,27 +84,14 @@ func grantsOf(payments []claimed) [][]due {
 	for i := range payments {
 		p, own := &payments[i], payments[i].dues()
 		if i > 0 && len(own) > 0 {
-			atOnce, inMonth, over := int64(0), int64(0), int64(0)
 			for j := range all[:i] {
 				all[j] = until(all[j], p.OccurredAt)
-				counts := payments[j].kept(all[j])
-				switch {
-				case !p.isMonthly():
-					atOnce += totalOf(counts)
-				case payments[j].isMonthly():
-					inMonth += totalOf(ofMonth(counts, p.OccurredAt))
-					over += payments[j].over(all[j], p.OccurredAt)
-				default:
-					if atOnce += totalOf(counts); totalOf(all[j]) > 0 { // it was compared with all months before it
-						over = 0
-					}
-				}
 			}
 			if p.isMonthly() {
 				own = until(own, p.PeriodEnd.Add(-time.Microsecond))
 			}
+			atOnce, inMonth := p.given(payments[:i], all)
 			own[0].credits = max(0, own[0].credits-inMonth)
-			atOnce = max(0, atOnce-over)
 			for month := range own {
 				part := min(atOnce, own[month].credits)
 				own[month].credits, own[month].covered, atOnce = own[month].credits-part, part, atOnce-part
@@ -113,6 +100,27 @@ func grantsOf(payments []claimed) [][]due {
 		all[i] = own
 	}
 	return all
+}
+
+// given returns what the earlier payments of the period have given of what this one grants: at once, and, if it grants
+// monthly, in the month in which it comes.
+func (c *claimed) given(earlier []claimed, grants [][]due) (atOnce, inMonth int64) {
+	over := int64(0)
+	for i := range earlier {
+		counts := earlier[i].kept(grants[i])
+		switch {
+		case !c.isMonthly():
+			atOnce += totalOf(counts)
+		case earlier[i].isMonthly():
+			inMonth += totalOf(ofMonth(counts, c.OccurredAt))
+			over += earlier[i].over(grants[i], c.OccurredAt)
+		default:
+			if atOnce += totalOf(counts); totalOf(grants[i]) > 0 { // it was compared with all months before it
+				over = 0
+			}
+		}
+	}
+	return max(0, atOnce-over), inMonth
 }
 
 // over returns what the months that have ended at that time have of earlier payments. The month of that time is the first
