@@ -252,3 +252,18 @@ func TestWithoutACatalogueATestProductIsOfNoKind(t *testing.T) {
 	s := by(t, anyMode, [2]string{"creem", string(of.Events[0].Body)})
 	require.Equal(t, map[string]string{"evt_test_button": "rejected unknown_kind"}, outcomes(s))
 }
+
+// The seller can bill something once beside the plan: its line has a moment, and not a period.
+func TestALineOfOneMomentIsOfNoPeriod(t *testing.T) {
+	t.Parallel()
+	invoice := func(at int, id string, from, until int) [2]string {
+		return [2]string{"stripe", fmt.Sprintf(`{"id":"evt_%[2]s","type":"invoice.paid","created":%[1]d,"data":{"object":{"id":"in_%[2]s","object":"invoice","status":"paid",
+			"created":%[1]d,"amount_paid":900,"currency":"eur","parent":{"subscription_details":{"subscription":"sub_1","metadata":{"user_id":"u1"}}},
+			"lines":{"data":[{"amount":900,"quantity":1,"period":{"start":%[3]d,"end":%[4]d},"pricing":{"price_details":{"price":"price_%[2]s","product":"prod_%[2]s"}}}]}}}}`,
+			at, id, from, until)}
+	}
+	const begin, month = 1_772_359_200, 31 * 86_400
+	s := by(t, anyMode, invoice(begin, "plan", begin, begin+month), invoice(begin+86_400, "extra", begin+86_400, begin+86_400))
+	shown, _ := s.Current.Get("u1")
+	require.Equal(t, time.Unix(begin+month, 0).UTC(), shown.CurrentPeriodEnd)
+}

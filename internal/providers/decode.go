@@ -325,8 +325,9 @@ func (v *values) addItems(l *compiledList, texts *texts) {
 		if item.Prorated {
 			of = &prorated
 		}
-		if ends := element.moment(l.end); ends.After(of.end) {
-			*of = period{element.moment(l.start), ends}
+		begins, ends := element.moment(l.start), element.moment(l.end)
+		if begins.Before(ends) && ends.After(of.end) { // what is sold once has a moment, and not a period
+			*of = period{begins, ends}
 		}
 	})
 	if e.PeriodStart.IsZero() && e.PeriodEnd.IsZero() {
