@@ -78,7 +78,7 @@ type ReversalDay struct {
 	Reversals int64     ` + "`db:\"reversals\"`" + `
 }
 
-type reversalDays = Table[time.Time, ReversalDay]
+type reversalDays = Rows[time.Time, ReversalDay]
 
 func countReversals(days *reversalDays, f *step, outcome Outcome) {
 	if outcome != Applied || f.Action != "reversal" {

@@ -132,7 +132,7 @@ func TestTheGrantsAreThoseOfTheLedger(t *testing.T) {
 		_, err := live.Apply(ctx, s, rules, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: uint64(len(log))})
 		require.NoError(t, err)
 		paid := map[string]time.Time{}
-		for _, p := range whole.Payments.Rows() {
+		for _, p := range whole.Payments.All() {
 			paid[p.ProviderPaymentID] = p.OccurredAt
 		}
 		require.Equal(r, printedGrants(grantsOf(whole.Ledger.Inserted(), paid)), printedGrants(read()))

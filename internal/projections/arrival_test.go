@@ -255,7 +255,7 @@ func ending(s *State) string {
 		out = append(out, line)
 	}
 	sums := map[string]int64{}
-	for _, p := range s.Payments.Rows() {
+	for _, p := range s.Payments.All() {
 		names[p.ProviderPaymentID] = nameOf(p)
 	}
 	for _, line := range s.Ledger.Lines() {
@@ -282,25 +282,25 @@ func ending(s *State) string {
 			granted, reversed = 0, 0
 		}
 	}
-	for _, p := range s.Payments.Rows() {
+	for _, p := range s.Payments.All() {
 		if said := p.Facts.where(func(f *Fact) bool { return f.Says == Paid }); len(said) > 0 || p.UserID != "" || p.RefundedAmount != nil {
 			add("payment", p)
 		}
 	}
-	for _, row := range s.Credits.Rows() {
+	for _, row := range s.Credits.All() {
 		if row.Granted != 0 || row.Reversed != 0 {
 			add("credits", row)
 		}
 	}
-	for _, row := range s.Subscriptions.Rows() {
+	for _, row := range s.Subscriptions.All() {
 		if row.Status != "" {
 			add("subscription_state", row)
 		}
 	}
-	for _, row := range s.Current.Rows() {
+	for _, row := range s.Current.All() {
 		add("subscription", row)
 	}
-	for _, row := range s.Licenses.Rows() {
+	for _, row := range s.Licenses.All() {
 		if p, _ := s.Payments.Get(row.ProviderPaymentID); p.Kind == KindPro && p.UserID == row.UserID {
 			add("pro_license", row)
 		}

@@ -12,7 +12,7 @@ import (
 // checkouts returns the checkout of each payment that has one.
 func checkouts(s *State) map[string]string {
 	out := map[string]string{}
-	for _, p := range s.Payments.Rows() {
+	for _, p := range s.Payments.All() {
 		if p.ProviderCheckoutID != "" {
 			out[p.ProviderPaymentID] = p.ProviderCheckoutID
 		}

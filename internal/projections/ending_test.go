@@ -21,7 +21,7 @@ func status(subscription, status string) events.Event {
 func (w *world) requireStatus(t *testing.T, want, name string) {
 	t.Helper()
 	for _, order := range orders(len(w.shapes)) {
-		rows := w.fold(order).Subscriptions.Rows()
+		rows := w.fold(order).Subscriptions.All()
 		require.Len(t, rows, 1, name)
 		require.Equal(t, want, rows[0].Status, "%s %v", name, order)
 	}

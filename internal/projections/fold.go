@@ -11,8 +11,8 @@
 //	                       └─▶ subscription (subscription_rule.go) ─▶ the one that is shown
 //	                           payment, subscription ─▶ licence (license.go)
 //
-// A State must hold every row that the events folded into it can touch (see State). Each
-// Table knows which of its rows a fold changed.
+// A State must hold every row that the events folded into it can touch (see State). Its Rows
+// know which of them a fold changed.
 package projections
 
 import (

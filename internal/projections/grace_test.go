@@ -44,14 +44,14 @@ products:
 			foldInto(t, s, rules, bodies[i])
 		}
 		days := map[string]int{}
-		for _, one := range s.Subscriptions.Rows() {
+		for _, one := range s.Subscriptions.All() {
 			days[one.SubscriptionID] = int(one.CountsUntil.Sub(one.CurrentPeriodEnd) / (24 * time.Hour))
 		}
 		require.Equal(t, map[string]int{
 			"s_plain": 0, "s_early": 3, "s_late": 7, "s_tool": 5, "s_changed": 3, "s_unknown": 0,
 		}, days)
 	}
-	for _, one := range foldInto(t, NewState(), anyMode, bodies...).Subscriptions.Rows() {
+	for _, one := range foldInto(t, NewState(), anyMode, bodies...).Subscriptions.All() {
 		require.Equal(t, one.CurrentPeriodEnd, one.CountsUntil, "without a catalogue")
 	}
 }

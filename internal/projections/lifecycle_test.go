@@ -48,7 +48,7 @@ func TestAnUpdateThatSaysUnknownSaysNoStatus(t *testing.T) {
 	t.Parallel()
 	unknown := at(2, ofType("subscription.update", "e2", ofS1+`,"status":"unknown"`))
 	require.Empty(t, statusAfter(t, unknown))
-	require.Empty(t, fold(t, unknown).Current.Rows(), "nothing is shown")
+	require.Empty(t, fold(t, unknown).Current.All(), "nothing is shown")
 	require.Equal(t, "active", statusAfter(t, unknown, at(1, ofType("subscription.active", "e1", ofS1))))
 	require.Equal(t, "active", statusAfter(t, at(1, ofType("subscription.active", "e1", ofS1)), unknown))
 }

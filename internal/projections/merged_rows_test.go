@@ -69,7 +69,7 @@ func TestAPartlyRefundedPaymentOfTwoUsersIsTakenBackInParts(t *testing.T) {
 		} else {
 			require.Equal(t, b, leftOf(s))
 		}
-		for _, credits := range s.Credits.Rows() {
+		for _, credits := range s.Credits.All() {
 			require.Equal(t, leftOf(s)[credits.UserID+" one_time"], credits.Balance)
 		}
 	}

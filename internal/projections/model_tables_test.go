@@ -99,7 +99,7 @@ func (s *naiveSubscription) isOfPeriod(p, newest *naivePayment) bool {
 // foldedTables writes the same rows of a state.
 func foldedTables(s *projections.State) (rows []string) {
 	names := map[string][2]string{}
-	for _, p := range s.Payments.Rows() {
+	for _, p := range s.Payments.All() {
 		names[p.ProviderPaymentID] = [2]string{p.TransactionID, p.OrderID}
 		if p.Paid {
 			credits := int64(0)
@@ -121,22 +121,22 @@ func foldedTables(s *projections.State) (rows []string) {
 			rows = append(rows, ledgerRow(names[of.payment][0], names[of.payment][1], of.user, sum))
 		}
 	}
-	for _, row := range s.Credits.Rows() {
+	for _, row := range s.Credits.All() {
 		if row.Balance != 0 {
 			rows = append(rows, creditsRow(row.UserID, row.Balance))
 		}
 	}
-	for _, row := range s.Licenses.Rows() {
+	for _, row := range s.Licenses.All() {
 		rows = append(rows, licenceRow(row.UserID, row.Status, row.GitHubUsername))
 	}
-	for _, row := range s.Subscriptions.Rows() {
+	for _, row := range s.Subscriptions.All() {
 		if row.Status != "" {
 			rows = append(rows, subscriptionRow(row.SubscriptionID, row.UserID, row.ProductKey, row.Status,
 				moment(row.CurrentPeriodStart),
 				moment(row.CurrentPeriodEnd), moment(row.CanceledAt)))
 		}
 	}
-	for _, row := range s.Current.Rows() {
+	for _, row := range s.Current.All() {
 		id := row.SubscriptionID
 		if id == "" {
 			id = implicit + row.UserID

@@ -36,7 +36,7 @@ func TestTwoGrantsOfOnePaymentAreCorrected(t *testing.T) {
 
 	s = fold(t, charged, ordered, refund("e4", `"refund_amount":1000,"transaction":{"order":"o1","amount_paid":1000}`), both)
 	taken := int64(0)
-	for _, p := range s.Payments.Rows() {
+	for _, p := range s.Payments.All() {
 		taken += orZero(p.RefundedAmount)
 	}
 	require.EqualValues(t, 1000, taken, "the refund counts once")
@@ -104,7 +104,7 @@ func TestACheckoutThatStartsASubscriptionDecidesWhatItsPaymentsGrant(t *testing.
 				require.False(t, licensed)
 				require.EqualValues(t, 200, sum[kind])
 			}
-			shown := s.Current.Rows()
+			shown := s.Current.All()
 			require.Equal(t, kind == KindSubscription, len(shown) > 0 && shown[0].live(), "only a subscription is shown")
 		}
 	}

@@ -105,7 +105,7 @@ func TestOnePeriodGrantsAsMuchAsItsLargestPayment(t *testing.T) {
 				for _, line := range s.Ledger.Lines() {
 					sum += line.Delta
 				}
-				for _, p := range s.Payments.Rows() {
+				for _, p := range s.Payments.All() {
 					credits += orZero(p.Credits)
 				}
 				require.Equal(t, sum, credits, "the payments say what they grant, %v", order)

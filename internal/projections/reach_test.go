@@ -23,7 +23,7 @@ type reach struct {
 func reachOf(s *projections.State, rules projections.Rules, e events.Event) reach {
 	s.Settle()
 	batch := []events.Event{e}
-	r := reach{e, s.Payments.Rows(), rules.Since(s, batch), map[string]bool{}}
+	r := reach{e, s.Payments.All(), rules.Since(s, batch), map[string]bool{}}
 	subscriptions, ends := s.Periods(batch)
 	for i, subscription := range subscriptions {
 		r.periods[periodName(subscription, ends[i])] = true

@@ -27,7 +27,7 @@ type revenueKey struct {
 	currency, kind string
 }
 
-type revenueDays = Table[revenueKey, RevenueDay]
+type revenueDays = Rows[revenueKey, RevenueDay]
 
 // countRevenue adds the event's changes of payments, and the money of a rejected claim.
 func countRevenue(s *State, f *step, outcome Outcome) {

@@ -69,7 +69,7 @@ func TestTheMoneyOfARejectedEventIsNotBesideTheGross(t *testing.T) {
 	} {
 		s := foldInto(t, NewState(), Rules{Mode: ModeAny, Extras: []string{"revenue_daily"}}, log...)
 		require.Equal(t, []string{"2026-01-02 EUR one_time: 1 paid 1000, refunded 0"}, revenueIn(s), log)
-		require.EqualValues(t, 1000, s.Revenue.Rows()[0].Rejected, log)
+		require.EqualValues(t, 1000, s.Revenue.All()[0].Rejected, log)
 	}
 }
 
@@ -80,7 +80,7 @@ func refundsIn(log []string) []string {
 
 // revenueIn lists the days that have any money.
 func revenueIn(s *State) (all []string) {
-	for _, r := range s.Revenue.Rows() {
+	for _, r := range s.Revenue.All() {
 		if r.Payments != 0 || r.Gross != 0 || r.Refunded != 0 {
 			all = append(all, fmt.Sprintf("%s %s %s: %d paid %d, refunded %d", r.Day.Format("2006-01-02"), r.Currency, r.Kind, r.Payments, r.Gross, r.Refunded))
 		}

@@ -23,13 +23,13 @@ import (
 type State struct {
 	Events        Events
 	Duplicates    []DuplicateEvent
-	Payments      Table[string, Payment]
+	Payments      Rows[string, Payment]
 	Ledger        Ledger
-	Reversals     Table[string, Reversal]
-	Credits       Table[string, Credits]
-	Subscriptions Table[string, SubscriptionState]
-	Current       Table[string, Subscription]
-	Licenses      Table[string, ProLicense]
+	Reversals     Rows[string, Reversal]
+	Credits       Rows[string, Credits]
+	Subscriptions Rows[string, SubscriptionState]
+	Current       Rows[string, Subscription]
+	Licenses      Rows[string, ProLicense]
 	Unlisted      Unlisted
 	Revenue       revenueDays // an extra
 
@@ -47,7 +47,7 @@ type State struct {
 
 	nearlyFull bool // the credits of a user are near the end of their range
 
-	activeLicenses Table[string, ProLicense] // user → licence of the database, as it was loaded
+	activeLicenses Rows[string, ProLicense] // user → licence of the database, as it was loaded
 
 	step   step               // of the event that is folded now
 	before map[string]Payment // the payments that the event changed, as they were before; nil without extras

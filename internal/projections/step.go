@@ -173,7 +173,7 @@ func (s *State) findPayment(f *step) {
 }
 
 // paymentNamed returns the payment that has this name in the index, or else the payment with this
-// key; nil if there is none (see Table.find). No id is both a transaction and an order.
+// key; nil if there is none (see Rows.find). No id is both a transaction and an order.
 func (s *State) paymentNamed(name string, index map[string]string) *Payment {
 	if name == "" {
 		return nil

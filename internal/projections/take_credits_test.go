@@ -106,7 +106,7 @@ func TestOnlyOwnReversalsAreOfCredits(t *testing.T) {
 	t.Parallel()
 	s := by(t, anyMode, paidPack, specified(refund("r1", `"transaction":{"id":"t1"},"credits":5,"metadata":{"credits":5}`)))
 	require.Zero(t, balanceOf(t, s, "u1"), "the whole payment was refunded")
-	for _, r := range s.Reversals.Rows() {
+	for _, r := range s.Reversals.All() {
 		require.Nil(t, r.Credits)
 	}
 }

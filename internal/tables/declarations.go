@@ -59,7 +59,7 @@ var ProcessedEvents = &Table[projections.ProcessedEvent]{
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.ProcessedEvent] {
-		return insertOnlyRows[projections.ProcessedEvent]{added: s.Events.Inserted()}
+		return insertOnlyRows[projections.ProcessedEvent](s.Events.Inserted())
 	},
 }
 
@@ -70,7 +70,7 @@ var DuplicateEvents = &Table[projections.DuplicateEvent]{
 		indexes: []indexOn{primary("stream_seq")},
 	},
 	rows: func(s *projections.State) stateRows[projections.DuplicateEvent] {
-		return insertOnlyRows[projections.DuplicateEvent]{added: s.Duplicates}
+		return insertOnlyRows[projections.DuplicateEvent](s.Duplicates)
 	},
 }
 
@@ -250,7 +250,7 @@ var Reversals = &Table[projections.Reversal]{
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.Reversal] {
-		return insertOnlyRows[projections.Reversal]{s.Reversals.Rows, s.Reversals.Inserted()}
+		return insertOnlyRows[projections.Reversal](s.Reversals.Inserted())
 	},
 	put: (*projections.State).LoadReversal,
 }
@@ -267,7 +267,7 @@ var LedgerLines = &Table[projections.LedgerLine]{
 		},
 	},
 	rows: func(s *projections.State) stateRows[projections.LedgerLine] {
-		return insertOnlyRows[projections.LedgerLine]{s.Ledger.Lines, s.Ledger.Inserted()}
+		return insertOnlyRows[projections.LedgerLine](s.Ledger.Inserted())
 	},
 	put: func(s *projections.State, r *projections.LedgerLine) { s.Ledger.Load(r) },
 }
@@ -279,7 +279,7 @@ var UnlistedProducts = &Table[projections.UnlistedProduct]{
 		indexes: []indexOn{primary("product")},
 	},
 	rows: func(s *projections.State) stateRows[projections.UnlistedProduct] {
-		return insertOnlyRows[projections.UnlistedProduct]{added: s.Unlisted.Inserted()}
+		return insertOnlyRows[projections.UnlistedProduct](s.Unlisted.Inserted())
 	},
 }
 

@@ -55,22 +55,17 @@ func (d *Definition) DDL() string {
 // OfManyCustomers reports whether the events of several customers make one row.
 func (d *Definition) OfManyCustomers() bool { return d.Extra || d.Shared }
 
-// stateRows are the rows that a state has of one table; see projections.Table.
+// stateRows are the rows that a state has of one table; see projections.Rows.
 type stateRows[R any] interface {
-	Rows() []R
 	Inserted() []R
 	Updated() []R
 	Removed() []R
 }
 
 // insertOnlyRows are the rows of a table whose rows never change.
-type insertOnlyRows[R any] struct {
-	all   func() []R
-	added []R
-}
+type insertOnlyRows[R any] []R
 
-func (a insertOnlyRows[R]) Rows() []R     { return a.all() }
-func (a insertOnlyRows[R]) Inserted() []R { return a.added }
+func (a insertOnlyRows[R]) Inserted() []R { return a }
 func (a insertOnlyRows[R]) Updated() []R  { return nil }
 func (a insertOnlyRows[R]) Removed() []R  { return nil }
 

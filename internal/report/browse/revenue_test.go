@@ -42,7 +42,7 @@ func fold(ctx context.Context, t *testing.T, s *store.Store, bodies []string) []
 		require.NoError(t, err)
 	}
 	days := revenueDays{}
-	for _, d := range whole.Revenue.Rows() {
+	for _, d := range whole.Revenue.All() {
 		*days.at(d.Day, d.Currency, d.Kind) = RevenueDay{d.Day, d.Currency, d.Kind, d.Payments, SumOf(d.Gross), SumOf(d.Refunded), SumOf(d.Net), d.Day}
 	}
 	return days.list(time.UTC)
