@@ -7,35 +7,6 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// says returns what the event says of its payment, and of its subscription; nil for nothing.
-func (r Rules) says(f *step) (ofPayment, ofSubscription *Fact) {
-	switch {
-	case f.Action == events.Payment && f.beginsTrial():
-		ofPayment, ofSubscription = f.name(), f.fact(Status)
-	case f.Action == events.Payment:
-		ofPayment = f.fact(Paid)
-		ofPayment.Subscription = f.SubscriptionID
-	case f.Action == events.Checkout:
-		ofSubscription = f.fact(Sold)
-		if f.Transaction != "" { // otherwise the order is that of the checkout
-			ofPayment = f.name()
-		}
-	case f.Action == events.Subscription:
-		ofPayment, ofSubscription = f.name(), f.fact(Status)
-	}
-	return ofPayment, ofSubscription
-}
-
-// tell stores what the event says, and brings up to date what follows from it.
-func (r Rules) tell(s *State, f *step) {
-	ofPayment, ofSubscription := r.says(f)
-	var changed []string
-	if ofPayment != nil && f.PaymentID() != "" {
-		changed = r.name(s, f, ofPayment)
-	}
-	r.derive(s, f, changed, ofSubscription)
-}
-
 // pay is the rule of payments. The event's fact is kept even if something is missing to claim the payment: a later event
 // can add it. A fact that can never be used is not kept.
 func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
@@ -182,7 +153,7 @@ func (r Rules) link(s *State, f *step) {
 	if f.PaymentID() == "" {
 		return
 	}
-	r.derive(s, f, r.name(s, f, f.name()), nil)
+	r.derive(s, f, r.keep(s, f, f.naming()), nil)
 }
 
 // setStatus is the rule of the events about the status of a subscription. They name an old payment or none, so they claim
@@ -233,9 +204,9 @@ func (r Rules) reverse(s *State, f *step) (Outcome, Reason) {
 	if amount.Bad || amount.Value < 0 || total.Bad || total.Value < 0 || paid.Bad || paid.Value < 0 || !usableCredits(&f.Reversal) {
 		return Rejected, OutOfRange
 	}
-	naming := f.name()
+	naming := f.naming()
 	naming.Subscription = ""
-	changed := r.name(s, f, naming)
+	changed := r.keep(s, f, naming)
 	row := Reversal{
 		EventID: f.ID, ReversalID: cmp.Or(f.Reversal.ID, f.ID), OrderID: f.Order, Cause: string(f.Reversal.Cause),
 		Status: string(f.Reversal.Status), Amount: amount.Pointer(), Total: total.Pointer(), Paid: paid.Pointer(),

@@ -4,12 +4,12 @@ import (
 	"slices"
 )
 
-// derivation brings the rows up to date after an event. Its methods run once each, in the order of derive. A step reads
-// only what an event said, or what an earlier step has derived.
+// derivation brings the rows up to date after an event. Its methods run in the order of derive. Each reads only what an
+// event said, or what an earlier one has derived.
 type derivation struct {
-	Rules
-	*State
-	step *step
+	rules Rules
+	state *State
+	step  *step
 
 	payments      []string  // to be derived
 	subscriptions []touched // whose facts have changed
@@ -20,7 +20,7 @@ type derivation struct {
 // derive brings up to date what follows from the facts of these payments, which are stored, and from the fact that the
 // event adds to a subscription, if said is not nil.
 func (r Rules) derive(s *State, f *step, payments []string, said *Fact) {
-	d := derivation{Rules: r, State: s, step: f, payments: payments}
+	d := derivation{rules: r, state: s, step: f, payments: payments}
 	tellers := make([]teller, len(payments))
 	for i, id := range payments {
 		tellers[i] = teller{id, s.Payments.find(id).Facts}
@@ -28,177 +28,17 @@ func (r Rules) derive(s *State, f *step, payments []string, said *Fact) {
 	d.subscriptions = slices.DeleteFunc(r.touch(s, f, tellers, said), func(t touched) bool { return !d.putFacts(&t) })
 	d.findPayments()
 	for _, id := range d.payments {
-		d.derivePayment(id)
+		d.updatePayment(id)
 	}
 	d.writeGrants()
 	for i := range d.subscriptions {
-		d.deriveSubscription(&d.subscriptions[i])
+		d.updateSubscription(&d.subscriptions[i])
 	}
 	for _, user := range d.users {
 		s.chooseSubscription(user)
 		if s.chooseLicense(user, f.ledgerEvent()) {
 			f.licensed = true
 		}
-	}
-}
-
-// putFacts stores a subscription with its new facts, and reports whether something has changed. It is not derived yet.
-func (d *derivation) putFacts(t *touched) bool {
-	row, known := d.Subscriptions.Get(t.id)
-	provider := row.Provider
-	if t.id == d.step.SubscriptionID {
-		provider = providerOf(provider, d.step.Provider)
-	}
-	if known && provider == row.Provider && slices.Equal(t.before, t.after) {
-		return false
-	}
-	row.SubscriptionID, row.Provider, row.Facts = t.id, provider, t.after
-	d.putSubscription(&row)
-	return true
-}
-
-// findPayments adds the payments for which their subscriptions say something else than before.
-func (d *derivation) findPayments() {
-	for i := range d.subscriptions {
-		t := &d.subscriptions[i]
-		from, changed := t.was.changes(&t.is)
-		if !changed {
-			continue
-		}
-		for _, id := range d.paymentsOf[t.id].from(from) {
-			d.payments = addName(d.payments, id)
-		}
-	}
-}
-
-// termsFor returns what its subscription says of a payment.
-func (d *derivation) termsFor(p *Payment) terms {
-	for i := range d.subscriptions {
-		if t := &d.subscriptions[i]; t.id == p.Facts.firstSubscription() {
-			return t.is
-		}
-	}
-	return d.Rules.termsFor(d.State, p)
-}
-
-func (r Rules) termsFor(s *State, p *Payment) terms {
-	if of := s.Subscriptions.find(p.Facts.firstSubscription()); of != nil {
-		return r.termsOf(of.Facts)
-	}
-	return terms{}
-}
-
-// derivePayment stores the payment as it follows from its facts, and notes whose rows may change.
-func (d *derivation) derivePayment(id string) {
-	before, _ := d.Payments.Get(id)
-	now, sold := d.Rules.derivePayment(before, d.termsFor(&before), d.reversalsFor(&before))
-	if before.UserID == "" && !d.canGrant(&now) {
-		now.UserID = ""
-	}
-	d.putPayment(&now)
-	if before.UserID == "" && now.UserID != "" {
-		d.step.claimed = true
-	}
-	if now.Kind == KindPro || before.Kind == KindPro {
-		d.users = addName(addName(d.users, now.UserID), before.UserID)
-	}
-	d.grants = append(d.grants, claimed{Payment: d.Payments.find(id), sale: sold})
-	for _, at := range []Period{before.Period(), now.Period()} {
-		for _, other := range d.periodsOf[at] {
-			d.addGrants(other)
-		}
-	}
-}
-
-// addGrants adds a payment whose grants may change because another one of its period has changed.
-func (d *derivation) addGrants(id string) {
-	p := d.Payments.find(id)
-	if slices.Contains(d.payments, id) || slices.ContainsFunc(d.grants, func(c claimed) bool { return c.ProviderPaymentID == id }) {
-		return
-	}
-	_, sold := d.Rules.derivePayment(*p, d.termsFor(p), nil)
-	d.grants = append(d.grants, claimed{Payment: p, sale: sold})
-}
-
-// writeGrants brings the ledger up to date.
-func (d *derivation) writeGrants() {
-	for i := range d.grants {
-		if same := d.samePeriod(i); same[0].Payment == d.grants[i].Payment { // otherwise its period is written already
-			d.writePeriod(same)
-		}
-	}
-}
-
-// samePeriod returns the payments of the period of one of them.
-func (d *derivation) samePeriod(i int) (all []claimed) {
-	at := d.grants[i].Period()
-	if at == (Period{}) {
-		return d.grants[i : i+1]
-	}
-	for _, one := range d.grants {
-		if one.Period() == at {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
-func (d *derivation) writePeriod(all []claimed) {
-	for i := range all {
-		if p := all[i].Payment; len(all) > 1 {
-			all[i].back = takenBy(d.reversalsFor(p), p)
-		}
-	}
-	for i, grants := range grantsOf(all) {
-		p, now := *all[i].Payment, d.step.ledgerEvent()
-		by := ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
-		if p.Facts.First(func(f *Fact) bool { return f.Says == Paid && f.EventID == now.eventID }) != nil {
-			by = now
-		}
-		d.writeLedger(&p, grants, by, now)
-		if p.UserID == "" {
-			continue
-		}
-		p.Credits = nil
-		if total := totalOf(grants); total > 0 {
-			p.Credits = &total
-		}
-		if orZero(p.Credits) != orZero(all[i].Credits) {
-			d.putPayment(&p)
-		}
-	}
-}
-
-// deriveSubscription stores the subscription as it follows from its facts, and notes whose rows may change.
-func (d *derivation) deriveSubscription(t *touched) {
-	before, _ := d.Subscriptions.Get(t.id)
-	now := d.Rules.deriveSubscription(before, t.is)
-	d.putSubscription(&now)
-	d.users = addName(addName(d.users, before.UserID), now.UserID)
-	if before.givesAs(&now) {
-		return
-	}
-	for _, one := range d.paymentsOf[t.id] {
-		if p := d.Payments.find(one.id); p.Lasts {
-			d.users = addName(d.users, p.UserID)
-		}
-	}
-}
-
-// chooseSubscription sets the subscription that the portal shows to a user.
-func (s *State) chooseSubscription(user string) {
-	var best *SubscriptionState
-	for _, id := range s.ofUser[user] {
-		if one := s.Subscriptions.find(id); one.isShown() && (best == nil || one.comesBefore(best)) {
-			best = one
-		}
-	}
-	now := s.Current.find(user)
-	switch {
-	case best == nil && now != nil:
-		s.Current.Remove(user)
-	case best != nil && (now == nil || *now != best.shown()):
-		s.Current.Put(user, best.shown())
 	}
 }
 
@@ -219,7 +59,7 @@ type teller struct {
 // says of its own subscription; it can be nil. Each payment gives its facts to the subscriptions that its events name, or
 // to the implicit one of its user, and takes them away from those to which it no longer belongs. Nothing is stored.
 func (r Rules) touch(s *State, f *step, payments []teller, said *Fact) (all []touched) {
-	of := func(id string) *touched {
+	touchedOf := func(id string) *touched {
 		at := slices.IndexFunc(all, func(t touched) bool { return t.id == id })
 		if at < 0 {
 			at, all = len(all), append(all, touched{id: id})
@@ -230,7 +70,7 @@ func (r Rules) touch(s *State, f *step, payments []teller, said *Fact) (all []to
 		return &all[at]
 	}
 	if said != nil {
-		t := of(f.subscription())
+		t := touchedOf(f.subscription())
 		t.after = t.after.with(said)
 	}
 	for _, p := range payments {
@@ -245,12 +85,12 @@ func (r Rules) touch(s *State, f *step, payments []teller, said *Fact) (all []to
 		}
 		for _, id := range former {
 			if !slices.Contains(to, id) {
-				t := of(id)
+				t := touchedOf(id)
 				t.after = t.after.told(p.id, nil)
 			}
 		}
 		for _, id := range to {
-			t := of(id)
+			t := touchedOf(id)
 			t.after = t.after.told(p.id, tells)
 		}
 	}
@@ -292,14 +132,14 @@ func (f Facts) told(payment string, tells []telling) Facts {
 	}
 	for _, t := range tells {
 		if f.has(t.EventID, t.says) == nil {
-			f = f.with(t.of(payment, t.says))
+			f = f.with(t.forSubscription(payment, t.says))
 		}
 	}
 	return f
 }
 
-// of returns the fact for the subscription of a payment.
-func (f *Fact) of(payment string, says Says) *Fact {
+// forSubscription returns what a fact of the payment says for its subscription.
+func (f *Fact) forSubscription(payment string, says Says) *Fact {
 	if says == Named {
 		return &Fact{EventID: f.EventID, Seq: f.Seq, At: f.At, Says: Named, Payment: payment, Kind: f.Kind, GitHubUser: f.GitHubUser}
 	}
@@ -307,5 +147,165 @@ func (f *Fact) of(payment string, says Says) *Fact {
 		EventID: f.EventID, Seq: f.Seq, At: f.At, Says: Paid, Payment: payment, User: f.User, Kind: f.Kind,
 		GitHubUser: f.GitHubUser, Product: f.Product, ByBuyer: f.ByBuyer, Status: f.Status, From: f.From, Until: f.Until,
 		Prorated: f.Prorated, CanceledAt: f.CanceledAt, MayBeginTrial: f.MayBeginTrial,
+	}
+}
+
+// putFacts stores a subscription with its new facts, and reports whether something has changed. It is not derived yet.
+func (d *derivation) putFacts(t *touched) bool {
+	row, known := d.state.Subscriptions.Get(t.id)
+	provider := row.Provider
+	if t.id == d.step.SubscriptionID {
+		provider = providerOf(provider, d.step.Provider)
+	}
+	if known && provider == row.Provider && slices.Equal(t.before, t.after) {
+		return false
+	}
+	row.SubscriptionID, row.Provider, row.Facts = t.id, provider, t.after
+	d.state.putSubscription(&row)
+	return true
+}
+
+// findPayments adds the payments for which their subscriptions say something else than before.
+func (d *derivation) findPayments() {
+	for i := range d.subscriptions {
+		t := &d.subscriptions[i]
+		from, changed := t.was.changes(&t.is)
+		if !changed {
+			continue
+		}
+		for _, id := range d.state.paymentsOf[t.id].from(from) {
+			d.payments = addName(d.payments, id)
+		}
+	}
+}
+
+// termsNow returns what its subscription says of a payment after the event.
+func (d *derivation) termsNow(p *Payment) terms {
+	for i := range d.subscriptions {
+		if t := &d.subscriptions[i]; t.id == p.Facts.firstSubscription() {
+			return t.is
+		}
+	}
+	return d.rules.termsFor(d.state, p)
+}
+
+func (r Rules) termsFor(s *State, p *Payment) terms {
+	if of := s.Subscriptions.find(p.Facts.firstSubscription()); of != nil {
+		return r.termsOf(of.Facts)
+	}
+	return terms{}
+}
+
+// updatePayment stores the payment as it follows from its facts, and notes whose rows may change.
+func (d *derivation) updatePayment(id string) {
+	before, _ := d.state.Payments.Get(id)
+	now, sold := d.rules.derivePayment(before, d.termsNow(&before), d.state.reversalsFor(&before))
+	if before.UserID == "" && !d.state.canGrant(&now) {
+		now.UserID = ""
+	}
+	d.state.putPayment(&now)
+	if before.UserID == "" && now.UserID != "" {
+		d.step.claimed = true
+	}
+	if now.Kind == KindPro || before.Kind == KindPro {
+		d.users = addName(addName(d.users, now.UserID), before.UserID)
+	}
+	d.grants = append(d.grants, claimed{Payment: d.state.Payments.find(id), sale: sold})
+	for _, at := range []Period{before.Period(), now.Period()} {
+		for _, other := range d.state.periodsOf[at] {
+			d.addGrants(other)
+		}
+	}
+}
+
+// addGrants adds a payment whose grants may change because another one of its period has changed.
+func (d *derivation) addGrants(id string) {
+	p := d.state.Payments.find(id)
+	if slices.Contains(d.payments, id) || slices.ContainsFunc(d.grants, func(c claimed) bool { return c.ProviderPaymentID == id }) {
+		return
+	}
+	_, sold := d.rules.derivePayment(*p, d.termsNow(p), nil)
+	d.grants = append(d.grants, claimed{Payment: p, sale: sold})
+}
+
+// writeGrants brings the ledger up to date.
+func (d *derivation) writeGrants() {
+	for i := range d.grants {
+		if same := d.samePeriod(i); same[0].Payment == d.grants[i].Payment { // otherwise its period is written already
+			d.writePeriod(same)
+		}
+	}
+}
+
+// samePeriod returns the payments of the period of one of them.
+func (d *derivation) samePeriod(i int) (all []claimed) {
+	at := d.grants[i].Period()
+	if at == (Period{}) {
+		return d.grants[i : i+1]
+	}
+	for _, one := range d.grants {
+		if one.Period() == at {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func (d *derivation) writePeriod(all []claimed) {
+	for i := range all {
+		if p := all[i].Payment; len(all) > 1 {
+			all[i].back = takenBy(d.state.reversalsFor(p), p)
+		}
+	}
+	for i, grants := range grantsOf(all) {
+		p, now := *all[i].Payment, d.step.ledgerEvent()
+		by := ledgerEvent{p.EventID, p.OccurredAt, p.StreamSeq}
+		if p.Facts.First(func(f *Fact) bool { return f.Says == Paid && f.EventID == now.eventID }) != nil {
+			by = now
+		}
+		d.state.writeLedger(&p, grants, by, now)
+		if p.UserID == "" {
+			continue
+		}
+		p.Credits = nil
+		if total := totalOf(grants); total > 0 {
+			p.Credits = &total
+		}
+		if orZero(p.Credits) != orZero(all[i].Credits) {
+			d.state.putPayment(&p)
+		}
+	}
+}
+
+// updateSubscription stores the subscription as it follows from its facts, and notes whose rows may change.
+func (d *derivation) updateSubscription(t *touched) {
+	before, _ := d.state.Subscriptions.Get(t.id)
+	now := d.rules.deriveSubscription(before, t.is)
+	d.state.putSubscription(&now)
+	d.users = addName(addName(d.users, before.UserID), now.UserID)
+	if before.givesAs(&now) {
+		return
+	}
+	for _, one := range d.state.paymentsOf[t.id] {
+		if p := d.state.Payments.find(one.id); p.Lasts {
+			d.users = addName(d.users, p.UserID)
+		}
+	}
+}
+
+// chooseSubscription sets the subscription that the portal shows to a user.
+func (s *State) chooseSubscription(user string) {
+	var best *SubscriptionState
+	for _, id := range s.ofUser[user] {
+		if one := s.Subscriptions.find(id); one.isShown() && (best == nil || one.comesBefore(best)) {
+			best = one
+		}
+	}
+	now := s.Current.find(user)
+	switch {
+	case best == nil && now != nil:
+		s.Current.Remove(user)
+	case best != nil && (now == nil || *now != best.shown()):
+		s.Current.Put(user, best.shown())
 	}
 }

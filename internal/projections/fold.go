@@ -5,7 +5,8 @@
 // The package uses no clock, no database and no logger. The same events in the same order give
 // the same rows, byte for byte, in any batches. Live projection and rebuild run the same code.
 //
-// An event adds a fact to a payment or a subscription, and derive brings the rows up to date. Data flows one way:
+// The rule of an event's action (actions.go) decides whether the event counts. What it says becomes a fact of a payment or
+// a subscription (tell.go), and derive.go brings the rows up to date. Data flows one way:
 //
 //	event ─▶ fact (fact.go) ─▶ payment (payment_rule.go) ─▶ grants of its period (grants.go) ─▶ ledger (write_ledger.go)
 //	                       └─▶ subscription (subscription_rule.go) ─▶ the one that is shown

@@ -110,49 +110,12 @@ func providerOf(known, now string) string {
 	return known
 }
 
-// fact returns what the event says of its payment or its subscription.
-func (f *step) fact(says Says) *Fact {
-	one := &Fact{
-		EventID: f.ID, Seq: int64(f.Seq), At: f.OccurredAt, Says: says, User: f.UserID, Kind: f.Kind, Recurring: f.Recurring,
-		GitHubUser: f.GitHubUser, Checkout: f.Checkout, Product: f.ProductKey, ByBuyer: f.byBuyer, ByOrder: f.Transaction == "",
-		Trial: f.Trial, MayBeginTrial: f.MayBeginTrial, Status: f.Status, Given: f.Given,
-		From: f.PeriodStart, Until: f.PeriodEnd, Prorated: f.Prorated, CanceledAt: f.CanceledAt,
-	}
-	if f.units.Value > 0 && !f.units.Bad {
-		one.Units = f.units.Value
-	}
-	if f.Credits.Present {
-		one.Credits = f.Credits.Pointer()
-	}
-	if f.Given {
-		one.Expires = f.Expires
-	}
-	if says == Status {
-		one.Extended, one.Begins = f.Extended, f.Begins
-	}
-	if f.Amount.Present && says == Paid {
-		one.Amount, one.Currency, one.AmountOfOrder = f.Amount.Pointer(), f.Currency, !f.AmountOfTransaction
-	}
-	if one.Status == "unknown" { // the provider says that it does not know
-		one.Status = ""
-	}
-	if f.Trial && one.Status == "" {
-		one.Status = maybeTrialing
-	}
-	return one
-}
-
 // subscription returns the subscription that the event is about: without a name, the implicit one of its user.
 func (f *step) subscription() string {
 	if f.SubscriptionID == "" {
 		return ImplicitSubscription(f.UserID)
 	}
 	return f.SubscriptionID
-}
-
-// name returns the fact that an event names a payment, for the subscription that it names.
-func (f *step) name() *Fact {
-	return &Fact{EventID: f.ID, Seq: int64(f.Seq), At: f.OccurredAt, Says: Named, Subscription: f.SubscriptionID}
 }
 
 // findPayment finds the payment that has the names of the event. Two different transactions are
@@ -189,59 +152,3 @@ func (s *State) HasTransaction(name string) bool { return s.paymentNamed(name, s
 
 // HasOrder reports whether a payment is meant by an event that names only this order.
 func (s *State) HasOrder(name string) bool { return s.paymentNamed(name, s.byOrder) != nil }
-
-// name stores the event's payment with the names that the event adds, and the fact, if there is one. A row that turned
-// out to be the same payment gives its facts to it and keeps nothing. The payment, or both rows, are to be derived.
-func (r Rules) name(s *State, f *step, said *Fact) (changed []string) {
-	p := f.payment
-	if p.ProviderPaymentID == "" {
-		p = Payment{ProviderPaymentID: f.PaymentID(), EventID: f.ID, OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq)}
-	}
-	facts := s.factsWith(f, said)
-	if f.joined != "" {
-		other, _ := s.Payments.Get(f.joined)
-		p.OrderID, other.OrderID, f.former = other.OrderID, "", other.Facts.subscriptions()
-		p.Joined = true
-		s.change(&other, nil)
-		changed = append(changed, f.joined)
-	}
-	p.Provider = providerOf(p.Provider, f.Provider)
-	if _, taken := s.byTransaction[f.Transaction]; p.TransactionID == "" && !taken {
-		p.TransactionID = f.Transaction
-	}
-	if _, taken := s.byOrder[f.Order]; p.OrderID == "" && !taken {
-		p.OrderID = f.Order
-	}
-	s.change(&p, facts)
-	f.payment, f.joined = p, ""
-	return append(changed, p.ProviderPaymentID)
-}
-
-// factsWith returns the facts of the event's payment, and of the row that turned out to be the same payment, and one more,
-// if it is not nil.
-func (s *State) factsWith(f *step, said *Fact) Facts {
-	facts := f.payment.Facts
-	if f.joined != "" {
-		for _, one := range s.Payments.find(f.joined).Facts {
-			facts = facts.with(one)
-		}
-	}
-	if said != nil {
-		facts = facts.with(said)
-	}
-	return facts.ofPayment()
-}
-
-// change stores a payment with other facts. It is not derived yet.
-func (s *State) change(p *Payment, facts Facts) {
-	p.Facts = facts
-	s.putPayment(p)
-}
-
-// keepNames records that the two names in a rejected or ignored event belong to one payment. The provider says so, and
-// this is true whatever else the event says.
-func (r Rules) keepNames(s *State, f *step) {
-	if f.Transaction != "" && f.Order != "" {
-		r.derive(s, f, r.name(s, f, nil), nil)
-	}
-}
