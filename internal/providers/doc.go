@@ -2,7 +2,7 @@
 // its bodies. A provider is a table in a file of its own. One reader reads the bodies of all of them.
 //
 //	delivery ──Verify──▶ Signature        (a scheme of schemes.go)
-//	body ──Parse──▶ events.Event          (decoder.go ▶ values.go ▶ decode.go)
+//	body ──Parse──▶ events.Event          (json.go ▶ values.go ▶ parse.go)
 //	events.Message ──Decode──▶ events.Event
 //
 // ingest calls Verify and Parse before it stores a body. A projector calls Decode for every message of the log. All are
