@@ -83,7 +83,8 @@ func foldRecorded(ctx context.Context, into *store.Store, batch []events.Event) 
 			return err
 		}
 		writes := &pgx.Batch{}
-		into.QueueChanges(writes, state)
+		tables.QueueChanges(writes, state)
+		store.QueueNotifications(writes, state)
 		statements = writes.QueuedQueries
 		once := &pgx.Batch{}
 		queueAll(once, statements)

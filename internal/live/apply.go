@@ -89,11 +89,14 @@ func fold(s *store.Store, rules projections.Rules, state *projections.State, bat
 		return nil, err
 	}
 	*result = resultOf(state)
-	writes := &pgx.Batch{}
-	if s.Schema() == store.LiveSchema { // the indexes that this needs are not made before
-		store.RecordOutOfOrder(writes, s.Schema(), state, &result.OutOfOrder)
+	writes, isLive := &pgx.Batch{}, s.Schema() == store.LiveSchema
+	if isLive { // a candidate lacks the indexes that this needs
+		store.RecordOutOfOrder(writes, state, &result.OutOfOrder)
 	}
-	s.QueueChanges(writes, state)
+	tables.QueueChanges(writes, state)
+	if isLive {
+		store.QueueNotifications(writes, state)
+	}
 	return writes, nil
 }
 

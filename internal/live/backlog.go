@@ -186,7 +186,8 @@ func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, e
 		return nil, store.AsRefused(err)
 	}
 	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}, result: resultOf(b.state)}
-	b.store.QueueChanges(folded.writes, b.state)
+	tables.QueueChanges(folded.writes, b.state)
+	store.QueueNotifications(folded.writes, b.state)
 	b.noteLicensed()
 	b.state.Settle()
 	return folded, nil

@@ -434,15 +434,17 @@ func TestARebuildLeavesNoOutOfOrderEvents(t *testing.T) {
 	}))
 }
 
-func TestAPromotionNotifiesApps(t *testing.T) {
+func TestAPromotionNotifiesAppsAndTheInviter(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	listener := fixture.Connect(ctx, t, s)
-	_, err := listener.Exec(ctx, "listen payfold_changed")
+	_, err := listener.Exec(ctx, "listen payfold_changed; listen payfold_licenses")
 	require.NoError(t, err)
 	next := fixture.Candidate(ctx, t, s, 3)
 	require.NoError(t, makeLive(ctx, next, promotion(t, next)))
-	heard, err := listener.WaitForNotification(ctx)
-	require.NoError(t, err)
-	require.Equal(t, `{"all":true}`, heard.Payload)
+	for _, want := range [][2]string{{store.Changed, `{"all":true}`}, {store.LicensesChanged, ""}} {
+		heard, err := listener.WaitForNotification(ctx)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]string{heard.Channel, heard.Payload})
+	}
 }

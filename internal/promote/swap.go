@@ -29,7 +29,7 @@ func swap(ctx context.Context, s *store.Store, tx pgx.Tx) error {
 		return fmt.Errorf("record the promotion: %w", err)
 	}
 	if _, err := tx.Exec(ctx, store.NotifyAll); err != nil {
-		return fmt.Errorf("notify apps: %w", err)
+		return fmt.Errorf("notify apps and the inviter: %w", err)
 	}
 	return nil
 }

@@ -9,28 +9,29 @@ import (
 	"github.com/payfold/payfold/internal/tables"
 )
 
-// QueueChanges queues the statements that write what the fold changed. Those of the live
-// schema also notify the inviter and apps.
-func (s *Store) QueueChanges(writes *pgx.Batch, state *projections.State) {
-	tables.QueueChanges(writes, state)
-	if s.schema == LiveSchema {
-		queueLicensesChanged(writes, state)
-		queueChanged(writes, state)
-	}
-}
-
 // Changed is the notification channel for apps. Each transaction that changes rows of users in the live tables sends one
 // notification: {"users":["u_1"]}, or {"all":true} if the users do not fit, or may be any after a promotion or settle.
 const Changed = "payfold_changed"
+
+// LicensesChanged is the notification channel for the inviter. Each transaction that changes purchases of licences in the
+// live tables sends one notification: the users as a JSON list. It is empty if they do not fit, or may be any after a
+// promotion or settle.
+const LicensesChanged = "payfold_licenses"
+
+// NotifyAll is a statement that notifies apps and the inviter that any user may have changed.
+const NotifyAll = `select pg_notify('` + Changed + `', '{"all":true}'), pg_notify('` + LicensesChanged + `', '')`
+
+// QueueNotifications queues the notifications of what the fold has changed. It is for the live tables.
+func QueueNotifications(batch *pgx.Batch, state *projections.State) {
+	queueLicensesChanged(batch, state)
+	queueChanged(batch, state)
+}
 
 // changed is the payload of a notification.
 type changed struct {
 	Users []string `json:"users,omitempty"`
 	All   bool     `json:"all,omitempty"`
 }
-
-// NotifyAll is a statement that notifies apps that any user may have changed.
-const NotifyAll = `select pg_notify('` + Changed + `', '{"all":true}')`
 
 // changedPayload returns the payload for these users.
 func changedPayload(users tables.Set) string {
@@ -69,11 +70,6 @@ func changedUsers(state *projections.State) tables.Set {
 	}
 	return users
 }
-
-// LicensesChanged is the notification channel for changed purchases of licences. When a batch with
-// such changes commits, the channel receives the users as a JSON list, or an empty payload if the
-// list is too long.
-const LicensesChanged = "payfold_licenses"
 
 // Postgres accepts payloads of less than 8000 bytes.
 const maxNotification = 7999

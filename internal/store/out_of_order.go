@@ -14,7 +14,7 @@ import (
 //go:embed record_out_of_order.sql
 var recordOutOfOrderSQL string
 
-// RecordOutOfOrder queues a statement that records the out-of-order events of the batch: those for
+// RecordOutOfOrder queues a statement that records the out-of-order events of the batch in the live tables: those for
 // which a later event of the log, with a name in common, was applied before. It must run when the
 // rows are locked and before the batch's own rows of processed_event are written. Events without an
 // effect are never out of order. When the batch has been sent, recorded has the number of new
@@ -22,7 +22,7 @@ var recordOutOfOrderSQL string
 //
 // It does not see a later event that another transaction has not committed. If the two
 // events share a row, one transaction waits for the other.
-func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State, recorded *int) {
+func RecordOutOfOrder(batch *pgx.Batch, state *projections.State, recorded *int) {
 	var seqs []int64
 	var ids, users, subscriptions, payments []string // "" if it does not matter
 	for _, e := range state.Events.Inserted() {      // their ids are new
@@ -38,7 +38,7 @@ func RecordOutOfOrder(batch *pgx.Batch, schema string, state *projections.State,
 	if len(seqs) == 0 {
 		return
 	}
-	batch.Queue(recordOutOfOrderSQL, schema, seqs, tables.Texts(ids), tables.Texts(users), tables.Texts(subscriptions), tables.Texts(payments)).
+	batch.Queue(recordOutOfOrderSQL, LiveSchema, seqs, tables.Texts(ids), tables.Texts(users), tables.Texts(subscriptions), tables.Texts(payments)).
 		Exec(func(tag pgconn.CommandTag) error { *recorded = int(tag.RowsAffected()); return nil })
 }
 

@@ -121,10 +121,8 @@ func (s *Settle) refold(ctx context.Context, tx pgx.Tx, customers *customers, th
 		return s.refused(err)
 	}
 	writes = &pgx.Batch{}
-	s.Tables.QueueChanges(writes, state)
-	if s.Tables.Schema() == store.LiveSchema {
-		writes.Queue(store.NotifyAll) // the removed rows may have been of any user
-	}
+	tables.QueueChanges(writes, state)
+	writes.Queue(store.NotifyAll) // the removed rows may have been of any user
 	writes.Queue("update payfold.schema_state set settled_at = clock_timestamp() where schema_name = $1", s.Tables.Schema())
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return s.refused(fmt.Errorf("write the rows: %w", err))

@@ -196,3 +196,23 @@ func TestCustomersOfALostMessageAreNotSettled(t *testing.T) {
 	require.Equal(t, verify.Settled{OutOfOrder: 1, Events: 3, Users: 1}, settled)
 	require.EqualValues(t, 30, v.Number(ctx, t, "select balance from portal.credits where user_id = 'u1'"))
 }
+
+// It removes rows before it writes them again, and those may have been of any user.
+func TestSettleNotifiesOnceThatAnyUserMayHaveChanged(t *testing.T) {
+	t.Parallel()
+	ctx, v := setupVerifiedOf(t, 20)
+	v.World.Log.Deliver(t, packIn(t, "first", 0), packIn(t, "second", 7))
+	v.applyOutOfOrder(ctx, t)
+	listener := fixture.Connect(ctx, t, v.tables)
+	_, err := listener.Exec(ctx, "listen payfold_changed; listen payfold_licenses")
+	require.NoError(t, err)
+	settled, err := v.settle(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, settled.OutOfOrder)
+	v.execute(ctx, t, "select pg_notify('payfold_changed', 'a marker')")
+	for _, want := range [][2]string{{store.Changed, `{"all":true}`}, {store.LicensesChanged, ""}, {store.Changed, "a marker"}} {
+		heard, err := listener.WaitForNotification(ctx)
+		require.NoError(t, err)
+		require.Equal(t, want, [2]string{heard.Channel, heard.Payload})
+	}
+}
