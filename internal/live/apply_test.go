@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -170,13 +170,8 @@ func TestTwoPartitionsMayInsertTheSameRow(t *testing.T) {
 					e := fixture.Event(t, uint64(i+1), body)
 					for {
 						advance := store.Advance{LogID: "log-1", From: fixture.From(i, 0), To: e.Seq}
-						err := live.Transact(ctx, s, fixture.AnyMode, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-							state, err := tables.Load(ctx, tx, store.LiveSchema, fixture.AnyMode, []events.Event{e})
-							if err != nil {
-								return nil, err
-							}
+						err := applyWith(ctx, s, fixture.AnyMode, e, advance, func() {
 							first[i].Do(func() { loaded.Done(); loaded.Wait() })
-							return live.Fold(s, fixture.AnyMode, state, []events.Event{e}, &live.Result{})
 						})
 						if !store.IsConflict(err) {
 							require.NoError(t, err)
@@ -189,6 +184,25 @@ func TestTwoPartitionsMayInsertTheSameRow(t *testing.T) {
 			require.Equal(t, race.want, fixture.Number(ctx, t, s, race.check))
 		})
 	}
+}
+
+// applyWith is one try of live.Apply. It calls loaded when it has loaded the rows.
+func applyWith(ctx context.Context, s *store.Store, rules projections.Rules, e events.Event, advance store.Advance, loaded func()) error {
+	transaction, err := live.Begin(ctx, s, rules, advance)
+	if err != nil {
+		return err
+	}
+	defer transaction.End(ctx)
+	state, err := tables.Load(ctx, transaction.Tx(), store.LiveSchema, rules, []events.Event{e})
+	if err != nil {
+		return err
+	}
+	loaded()
+	writes, _, err := live.Fold(s, rules, state, []events.Event{e})
+	if err != nil {
+		return err
+	}
+	return transaction.Commit(ctx, writes)
 }
 
 func TestTheTablesHoldEveryValueThatABodyCanHold(t *testing.T) {

@@ -185,7 +185,7 @@ func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, e
 	if err := b.rules.FoldAll(b.state, slices.Values(batch)); err != nil {
 		return nil, store.AsRefused(err)
 	}
-	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}, result: resultOf(b.state)}
+	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}, result: *resultOf(b.state)}
 	tables.QueueChanges(folded.writes, b.state)
 	store.QueueNotifications(folded.writes, b.state)
 	b.noteLicensed()
@@ -199,13 +199,20 @@ func (b *backlog) write(ctx context.Context, folded *foldedBatch, advance store.
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 		defer cancel()
-		b.result <- store.AsRefused(transact(ctx, b.store, b.rules, advance, func(_ pgx.Tx, rows store.RowsID) (*pgx.Batch, error) {
-			if rows != b.rows {
-				return nil, errStale
-			}
-			return folded.writes, nil
-		}))
+		b.result <- store.AsRefused(b.commit(ctx, folded.writes, advance))
 	}()
+}
+
+func (b *backlog) commit(ctx context.Context, writes *pgx.Batch, advance store.Advance) error {
+	t, err := begin(ctx, b.store, b.rules, advance)
+	if err != nil {
+		return err
+	}
+	defer t.end(ctx)
+	if t.rows != b.rows {
+		return errStale
+	}
+	return t.commit(ctx, writes)
 }
 
 // canRepeat reports whether Apply can apply a batch that the backlog could not write.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 )
@@ -11,11 +13,20 @@ import (
 // LostLogTimeout is lostLogTimeout.
 const LostLogTimeout = lostLogTimeout
 
-// The parts of Apply, for a test that stops between them.
+// The steps of Apply, for a test that stops between them.
 var (
-	Transact = transact
-	Fold     = fold
+	Begin = begin
+	Fold  = fold
 )
+
+// Tx is the transaction of Postgres.
+func (t *transaction) Tx() pgx.Tx { return t.tx }
+
+// Commit is commit.
+func (t *transaction) Commit(ctx context.Context, last *pgx.Batch) error { return t.commit(ctx, last) }
+
+// End is end.
+func (t *transaction) End(ctx context.Context) { t.end(ctx) }
 
 // The steps of a member that gets fewer partitions, and of one that ends.
 var (

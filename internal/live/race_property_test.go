@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -57,14 +56,9 @@ func writeTogether(ctx context.Context, t *testing.T, s *store.Store, rules proj
 	written := make(chan struct{})
 	apply := func(i int, e events.Event, mayWrite func()) error {
 		advance := store.Advance{LogID: "log-1", From: fixture.From(i+1, 0), To: e.Seq}
-		err := live.Transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-			state, err := tables.Load(ctx, tx, store.LiveSchema, rules, []events.Event{e})
-			if err != nil {
-				return nil, err
-			}
+		err := applyWith(ctx, s, rules, e, advance, func() {
 			close(loaded[i])
 			mayWrite()
-			return live.Fold(s, rules, state, []events.Event{e}, &live.Result{})
 		})
 		if store.IsConflict(err) {
 			_, err = live.Apply(ctx, s, rules, []events.Event{e}, advance)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,21 +53,7 @@ func ApplyOrQuarantine(
 	ctx context.Context, s *store.Store, rules projections.Rules, event events.Event, advance store.Advance,
 ) (result Result, cause, err error) {
 	for attempt := 1; ; attempt++ {
-		cause = nil
-		err = transact(ctx, s, rules, advance, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-			try := trial{store: s, rules: rules, event: []events.Event{event}, logID: advance.LogID, result: &result}
-			if _, err := tx.Exec(ctx, "lock table "+tables.Names()+" in row exclusive mode"); err != nil {
-				return nil, fmt.Errorf("lock the tables: %w", err)
-			}
-			if err := try.rejection(ctx, tx); err != nil {
-				return nil, err
-			}
-			err := try.own(ctx, tx)
-			if cause = causeIn(err, attempt); cause != nil {
-				return try.reject(ctx, tx, cause)
-			}
-			return &pgx.Batch{}, err
-		})
+		result, cause, err = applyOrQuarantineOnce(ctx, s, rules, event, advance, attempt)
 		if store.IsConflict(err) && attempt < maxConflicts {
 			continue
 		}
@@ -75,6 +62,31 @@ func ApplyOrQuarantine(
 		}
 		return result, cause, err
 	}
+}
+
+func applyOrQuarantineOnce(
+	ctx context.Context, s *store.Store, rules projections.Rules, event events.Event, advance store.Advance, attempt int,
+) (result Result, cause, err error) {
+	t, err := begin(ctx, s, rules, advance)
+	if err != nil {
+		return Result{}, nil, err
+	}
+	defer t.end(ctx)
+	try := trial{store: s, rules: rules, event: event, logID: advance.LogID}
+	if _, err := t.tx.Exec(ctx, "lock table "+tables.Names()+" in row exclusive mode"); err != nil {
+		return Result{}, nil, fmt.Errorf("lock the tables: %w", err)
+	}
+	if err := try.rejection(ctx, t.tx); err != nil {
+		return Result{}, nil, err
+	}
+	result, err = try.own(ctx, t.tx)
+	if cause = causeIn(err, attempt); cause != nil {
+		result, err = try.reject(ctx, t.tx, cause)
+	}
+	if err == nil {
+		err = t.commit(ctx, &pgx.Batch{})
+	}
+	return result, cause, err
 }
 
 // causeIn returns why the database has refused rows. It returns nil for another error, and for a conflict after which the
@@ -89,11 +101,10 @@ func causeIn(err error, attempt int) error {
 
 // trial writes the rows of one event in parts of a transaction.
 type trial struct {
-	store  *store.Store
-	rules  projections.Rules
-	event  []events.Event
-	logID  string
-	result *Result // of what was written last
+	store *store.Store
+	rules projections.Rules
+	event events.Event
+	logID string
 }
 
 // errTaken makes pgx.BeginFunc roll back to the savepoint.
@@ -102,14 +113,8 @@ var errTaken = errors.New("the database takes these rows")
 // rejection writes the rejection of the event and rolls back to where it began.
 func (t trial) rejection(ctx context.Context, tx pgx.Tx) error {
 	err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
-		writes, err := t.reject(ctx, tx, errTaken)
-		if err == nil {
-			err = writeNow(ctx, tx, writes)
-		}
-		if err == nil {
-			err = errTaken
-		}
-		return err
+		_, err := t.reject(ctx, tx, errTaken)
+		return cmp.Or(err, errTaken)
 	})
 	if errors.Is(err, errTaken) {
 		return nil
@@ -118,29 +123,31 @@ func (t trial) rejection(ctx context.Context, tx pgx.Tx) error {
 }
 
 // own writes the event's own rows. After an error the transaction is where it began.
-func (t trial) own(ctx context.Context, tx pgx.Tx) error {
-	return pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
-		writes, err := loadAndFold(ctx, t.store, tx, t.rules, t.event, t.result)
-		if err != nil {
-			return err
-		}
-		return writeNow(ctx, tx, writes)
+func (t trial) own(ctx context.Context, tx pgx.Tx) (result Result, err error) {
+	err = pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+		result, err = t.write(ctx, tx)
+		return err
 	})
+	return result, err
 }
 
-// reject records that the event is quarantined, and returns the statements that write its rejection.
-func (t trial) reject(ctx context.Context, tx pgx.Tx, cause error) (*pgx.Batch, error) {
-	if err := store.RecordQuarantined(ctx, tx, t.logID, t.event[0].Seq, cause); err != nil {
-		return nil, err
+// reject records that the event is quarantined, and writes its rejection.
+func (t trial) reject(ctx context.Context, tx pgx.Tx, cause error) (Result, error) {
+	if err := store.RecordQuarantined(ctx, tx, t.logID, t.event.Seq, cause); err != nil {
+		return Result{}, err
 	}
-	return loadAndFold(ctx, t.store, tx, t.rules, t.event, t.result)
+	return t.write(ctx, tx)
 }
 
-// writeNow sends the statements. It also checks what Postgres would check only at the commit.
-func writeNow(ctx context.Context, tx pgx.Tx, writes *pgx.Batch) error {
+// write writes the rows of the event. It also checks what Postgres would check only at the commit.
+func (t trial) write(ctx context.Context, tx pgx.Tx) (Result, error) {
+	writes, result, err := loadAndFold(ctx, t.store, tx, t.rules, []events.Event{t.event})
+	if err != nil {
+		return Result{}, err
+	}
 	writes.Queue("set constraints all immediate")
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
-		return fmt.Errorf("write the rows: %w", err)
+		return Result{}, fmt.Errorf("write the rows: %w", err)
 	}
-	return nil
+	return *result, nil
 }

@@ -60,10 +60,17 @@ func TestATransactionThatFailsCommitsNothingAndKeepsItsConnection(t *testing.T) 
 			require.Zero(t, fixture.Number(ctx, t, s, "select position from checkpoint where partition = 0"))
 			var sessions []uint32
 			transact := func(from uint64, work func(tx pgx.Tx) (*pgx.Batch, error)) error {
-				return live.Transact(ctx, s, fixture.AnyMode, advance(from), func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-					sessions = append(sessions, tx.Conn().PgConn().PID())
-					return work(tx)
-				})
+				transaction, err := live.Begin(ctx, s, fixture.AnyMode, advance(from))
+				if err != nil {
+					return err
+				}
+				defer transaction.End(ctx)
+				sessions = append(sessions, transaction.Tx().Conn().PgConn().PID())
+				last, err := work(transaction.Tx())
+				if err != nil {
+					return err
+				}
+				return transaction.Commit(ctx, last)
 			}
 			err := transact(fault.from, fault.work)
 			require.ErrorContains(t, err, fault.says)
@@ -81,13 +88,13 @@ func TestATransactionThatFailsCommitsNothingAndKeepsItsConnection(t *testing.T) 
 func TestATransactionOfABrokenConnectionLeavesNoneBehind(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	err := live.Transact(ctx, s, fixture.AnyMode, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 9},
-		func(pgx.Tx, store.RowsID) (*pgx.Batch, error) {
-			last := &pgx.Batch{}
-			last.Queue("select pg_terminate_backend(pg_backend_pid())")
-			return last, nil
-		})
+	transaction, err := live.Begin(ctx, s, fixture.AnyMode, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 9})
+	require.NoError(t, err)
+	last := &pgx.Batch{}
+	last.Queue("select pg_terminate_backend(pg_backend_pid())")
+	err = transaction.Commit(ctx, last)
 	require.True(t, store.ConnectionLost(err), err)
+	transaction.End(ctx)
 	wait.Until(t, func() bool { return s.Pool().Stat().AcquiredConns() == 0 }) // the pool closes it in the background
 	require.Zero(t, fixture.Number(ctx, t, s, "select position from checkpoint where partition = 0"))
 }
@@ -97,9 +104,9 @@ func TestATransactionWaitsForARowNoLongerThanItsSessionMay(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	var limit string
-	err := live.Transact(ctx, s, fixture.AnyMode, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1}, func(tx pgx.Tx, _ store.RowsID) (*pgx.Batch, error) {
-		return &pgx.Batch{}, tx.QueryRow(ctx, "show lock_timeout").Scan(&limit)
-	})
+	transaction, err := live.Begin(ctx, s, fixture.AnyMode, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 1})
 	require.NoError(t, err)
+	defer transaction.End(ctx)
+	require.NoError(t, transaction.Tx().QueryRow(ctx, "show lock_timeout").Scan(&limit))
 	require.Equal(t, "30s", limit, "half of the time of a lease")
 }
