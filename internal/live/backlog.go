@@ -230,7 +230,7 @@ func (b *backlog) load(ctx context.Context, batch []events.Event) error {
 		}
 		l := tables.Loader{Schema: b.store.Schema(), Rules: b.rules, State: b.state, Filter: b.fresh, Licensed: b.licensed}
 		b.licensed = nil
-		return l.Load(ctx, tx, batch)
+		return l.Add(ctx, tx, batch)
 	})
 }
 

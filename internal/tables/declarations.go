@@ -3,7 +3,6 @@ package tables
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -78,7 +77,6 @@ var DuplicateEvents = &Table[projections.DuplicateEvent]{
 var CurrentSubscriptions = &Table[projections.Subscription]{
 	Definition: Definition{
 		Name: "subscription", Key: OfUser,
-		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},
 	rows: func(s *projections.State) stateRows[projections.Subscription] { return &s.Current },
@@ -89,7 +87,6 @@ var CurrentSubscriptions = &Table[projections.Subscription]{
 var Credits = &Table[projections.Credits]{
 	Definition: Definition{
 		Name: "credits", Key: OfUser,
-		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},
 	rows: func(s *projections.State) stateRows[projections.Credits] { return &s.Credits },
@@ -100,7 +97,6 @@ var Credits = &Table[projections.Credits]{
 var Licenses = &Table[projections.ProLicense]{
 	Definition: Definition{
 		Name: "pro_license", Key: OfUser,
-		lookups: []lookup{{step: stepUsers, where: "user_id = any($1)", by: []NameKind{OfUser}}},
 		indexes: []indexOn{primary("user_id")},
 	},
 	rows: func(s *projections.State) stateRows[projections.ProLicense] { return &s.Licenses },
@@ -120,16 +116,6 @@ var Licenses = &Table[projections.ProLicense]{
 var SubscriptionStates = &Table[projections.SubscriptionState]{
 	Definition: Definition{
 		Name: "subscription_facts", Key: OfSubscription,
-		lookups: []lookup{
-			{step: stepSubscriptions, where: "subscription_id = any($1)", by: []NameKind{OfSubscription}},
-			{step: stepUsers, where: "subscription_id = any($1)", args: otherSubscriptions},
-			// "is not null" lets Postgres use the partial index, also for a long list.
-			{
-				step: stepUsers, by: []NameKind{OfUser},
-				where: "subscription_id in (select subscription_id from subscription_facts where user_id is not null and user_id = any($1))",
-			},
-			{step: stepLicensed, where: "subscription_id = any($1)", args: otherSubscriptions},
-		},
 		indexes: []indexOn{
 			primary("subscription_id"),
 			plain("user", "(user_id) where user_id is not null"),
@@ -146,21 +132,11 @@ var SubscriptionStates = &Table[projections.SubscriptionState]{
 	},
 }
 
-// otherSubscriptions returns the subscriptions to which rows lead that were loaded after the subscriptions.
-func otherSubscriptions(l loading) [][]string { return [][]string{l.laterNames(OfSubscription)} }
-
 // Payments has every payment that an event has named, and the facts from which it follows. The view payment shows those
 // that were paid.
 var Payments = &Table[projections.Payment]{
 	Definition: Definition{
 		Name: "payment_facts", Key: OfPayment,
-		lookups: []lookup{
-			{step: stepEvents, where: "provider_payment_id in (" + namedPayments + ")", by: []NameKind{ofTransaction, ofOrder}},
-			{step: stepSubscriptions, where: "provider_payment_id in (" + unclaimedPayments + ")", by: []NameKind{OfSubscription}},
-			{step: stepLaterPayments, where: "provider_payment_id in (" + laterPayments + ")", args: laterPaymentsOf},
-			{step: stepPeriods, where: "provider_payment_id in (" + paymentsOfPeriods + ")", args: periodsOf},
-			{step: stepLicenses, where: "user_id = any($1) and kind = 'pro'", args: licensedUsers},
-		},
 		indexes: []indexOn{
 			primary("provider_payment_id"),
 			key("transaction_id_key", "unique", "transaction_id"),
@@ -199,50 +175,10 @@ func PaymentsNamed(ctx context.Context, tx pgx.Tx, names []string) ([]projection
 	return Payments.Rows(ctx, tx, "where provider_payment_id in ("+namedPayments+") and coalesce(transaction_id, order_id) is not null order by stream_seq", names, names)
 }
 
-// Each part uses an index of its own. With one "or" of all conditions, Postgres would read
-// the whole index of the key where rows are ordered by it.
-const (
-	namedPayments = `select provider_payment_id from payment_facts where provider_payment_id = any($1)
-		union all select provider_payment_id from payment_facts where provider_payment_id = any($2)
-		union all select provider_payment_id from payment_facts where transaction_id <> provider_payment_id and transaction_id = any($1)
-		union all select provider_payment_id from payment_facts where order_id <> provider_payment_id and order_id = any($2)`
-	unclaimedPayments = `select provider_payment_id from payment_facts where user_id is null and subscription_id = any($1)`
-	laterPayments     = `select p.provider_payment_id from unnest($1::text[], $2::text[]) as n(subscription, since)
-		join payment_facts p on p.subscription_id = n.subscription and p.occurred_at >= n.since::timestamptz`
-	paymentsOfPeriods = `select p.provider_payment_id from unnest($1::text[], $2::text[]) as n(subscription, ends)
-		join payment_facts p on p.subscription_id = n.subscription and p.period_end = n.ends::timestamptz`
-)
-
-// laterPaymentsOf returns the subscriptions whose payments can change from a time on, and these times.
-func laterPaymentsOf(l loading) [][]string {
-	var subscriptions, times []string
-	for subscription, since := range l.Rules.Since(l.State, l.events) {
-		subscriptions, times = append(subscriptions, subscription), append(times, since.Format(time.RFC3339Nano))
-	}
-	return [][]string{subscriptions, times}
-}
-
-func licensedUsers(l loading) [][]string {
-	for _, user := range l.Rules.Licensed(l.State, l.events) {
-		l.wanted.add(OfLicensed, user)
-	}
-	return [][]string{l.names(OfLicensed)}
-}
-
-func periodsOf(l loading) [][]string {
-	subscriptions, ends := l.State.Periods(l.events)
-	times := make([]string, len(ends))
-	for i := range ends {
-		times[i] = ends[i].Format(time.RFC3339Nano)
-	}
-	return [][]string{subscriptions, times}
-}
-
 // Reversals has every refund and dispute.
 var Reversals = &Table[projections.Reversal]{
 	Definition: Definition{
 		Name: "reversal", Key: OfEvent, InsertOnly: true,
-		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
 			primary("event_id"),
 			plain("payment", "(provider_payment_id)"),
@@ -259,7 +195,6 @@ var Reversals = &Table[projections.Reversal]{
 var LedgerLines = &Table[projections.LedgerLine]{
 	Definition: Definition{
 		Name: "credit_ledger", Key: OfPayment, InsertOnly: true,
-		lookups: []lookup{{step: stepUsers, where: "provider_payment_id = any($1)", by: []NameKind{ofPaymentID}}},
 		indexes: []indexOn{
 			primary("provider_payment_id, line"),
 			plain("user", "(user_id)"),

@@ -13,9 +13,8 @@ import (
 	"github.com/payfold/payfold/internal/projections"
 )
 
-// Table declares one derived table, whose rows are of type R: how to create it, how to
-// find its rows, and which other rows belong to them. Load, save, verify and
-// settle follow from the declaration. It is safe for concurrent use.
+// Table declares one derived table, whose rows are of type R: how to create it, and which other rows belong to its rows.
+// Save, verify and settle follow from the declaration. It is safe for concurrent use.
 type Table[R any] struct {
 	Definition
 
@@ -37,7 +36,6 @@ type Definition struct {
 	InsertOnly bool      // rows never change
 	Extra      bool      // only a rebuild with --with has the table
 	Shared     bool      // events of any customers give the same row, whose columns are all of the key
-	lookups    []lookup  // of a batch of events, in this order
 }
 
 //go:embed *.sql
@@ -86,7 +84,7 @@ type AnyTable interface {
 	Columns() []Column
 	// ChangesIn returns what the fold changed in the table.
 	ChangesIn(s *projections.State) Change
-	queueLoad(l loading)
+	queueLoad(r *reading, where string, args []any)
 }
 
 // About implements AnyTable, as do the other methods with a name of AnyTable.
