@@ -16,6 +16,10 @@ import (
 // need far fewer tries, and a conflict that never ends is noticed soon.
 const maxConflicts = 20
 
+func (p postgres) apply(ctx context.Context, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
+	return Apply(ctx, p.store, rules, batch, advance)
+}
+
 // Apply folds the events, which are in the order of the log, and moves the checkpoints, in one
 // transaction. Out-of-order events of the live tables are recorded. After a conflict with another projector it tries
 // again on the rows that the other one has committed. The error may be store.ErrFenced, store.ErrFoldID, or a

@@ -1,6 +1,6 @@
 // Package live has the projector, which follows the log and applies it to the live tables.
 //
-//	check identity ─▶ read ─▶ batch ─▶ decode ─▶ Apply (load, fold, save, checkpoints: one transaction)
+//	check identity ─▶ read ─▶ batch ─▶ decode ─▶ Apply (checkpoints, load, fold, save: one transaction)
 //	      ▲                                             │
 //	      └────────── any fault: back off ──────────────┘
 //

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
@@ -52,6 +53,12 @@ func (p *Projector) follow(ctx context.Context, logID string, share []int, at id
 }
 
 var errStopped = errors.New("stopped")
+
+// message is a message of the log, with the span of its delivery.
+type message struct {
+	events.Message
+	delivery *trace.SpanContext // nil if the span is not recorded or there are no traces
+}
 
 // follower applies the messages of one share.
 type follower struct {
@@ -202,7 +209,7 @@ func (f *follower) withDropped(batch []message) []message {
 // database refuses is halved until the event at fault is found. That event is quarantined
 // if the database refuses it again; the others are applied.
 func (f *follower) applyBatch(ctx context.Context, batch []message) error {
-	err := f.write(ctx, batch, f.projector.batches.apply)
+	err := f.applyFresh(ctx, batch, f.projector.batches.apply)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) {
 		return err
@@ -224,8 +231,8 @@ const applyTimeout = store.HoldTimeout + 5*time.Second
 // applier applies a batch in one transaction; see Apply.
 type applier func(context.Context, projections.Rules, []events.Event, store.Advance) (Result, error)
 
-// write applies the messages of the share and drops the others, in one transaction.
-func (f *follower) write(ctx context.Context, batch []message, apply applier) error {
+// applyFresh applies the messages of the share that are not applied yet and drops the others, in one transaction.
+func (f *follower) applyFresh(ctx context.Context, batch []message, apply applier) error {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	p, began := f.projector, time.Now()
@@ -249,7 +256,8 @@ func (f *follower) write(ctx context.Context, batch []message, apply applier) er
 		}
 	}
 	if len(from) > 0 {
-		result, err := apply(ctx, p.Rules, decoded(fresh), store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest})
+		advance := store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest}
+		result, err := apply(ctx, p.Rules, decoded(fresh), advance)
 		if err != nil {
 			return err
 		}

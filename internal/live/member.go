@@ -9,8 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -120,14 +118,6 @@ func (p postgres) releaseLeases(ctx context.Context, partitions []int) error {
 }
 
 func (p postgres) leave(ctx context.Context) error { return leave(ctx, p.store) }
-
-func (p postgres) apply(ctx context.Context, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
-	return Apply(ctx, p.store, rules, batch, advance)
-}
-
-func (p postgres) applyOrQuarantine(ctx context.Context, rules projections.Rules, event events.Event, advance store.Advance) (Result, error, error) {
-	return ApplyOrQuarantine(ctx, p.store, rules, event, advance)
-}
 
 //go:embed evict_members.sql
 var evictMembersSQL string

@@ -28,13 +28,19 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 		result, cause, err = p.batches.applyOrQuarantine(ctx, rules, one[0], advance)
 		return result, err
 	}
-	err := f.write(ctx, batch, orReject)
+	err := f.applyFresh(ctx, batch, orReject)
 	if err != nil || cause == nil {
 		return err
 	}
 	p.quarantine.Recorded(ctx, p.Logger, batch[0].Seq, cause)
 	p.metrics.quarantined.Inc()
 	return nil
+}
+
+func (p postgres) applyOrQuarantine(
+	ctx context.Context, rules projections.Rules, event events.Event, advance store.Advance,
+) (result Result, cause, err error) {
+	return ApplyOrQuarantine(ctx, p.store, rules, event, advance)
 }
 
 // ApplyOrQuarantine is Apply for one event whose rows the database has refused when they were alone. Since then somebody

@@ -12,12 +12,6 @@ import (
 	"github.com/payfold/payfold/internal/telemetry/traces"
 )
 
-// message is a message of the log, with the span of its delivery.
-type message struct {
-	events.Message
-	delivery *trace.SpanContext // nil if the span is not recorded or there are no traces
-}
-
 func (p *Projector) traced(m events.Message, traceParent string) message {
 	if p.Tracer == nil {
 		return message{Message: m}
