@@ -68,7 +68,6 @@ type Config struct {
 // Console serves the pages. It is safe for concurrent use.
 type Console struct {
 	Config
-	schemas   *schemas
 	news      *news
 	measured  *browse.Measures
 	clock     clock
@@ -81,7 +80,7 @@ func New(config Config) *Console {
 	shop := clock{cmp.Or(config.TimeZone, time.UTC), time.Now}
 	news := newNews(config)
 	return &Console{
-		Config: config, schemas: newSchemas(config.Tables), news: news, clock: shop, pages: with(shop),
+		Config: config, news: news, clock: shop, pages: with(shop),
 		measured:  browse.NewMeasures(store.LiveSchema, shop.zone, news.tell),
 		downloads: make(chan struct{}, 1),
 	}
@@ -96,7 +95,6 @@ const writeTimeout = time.Minute
 
 // Run serves listener until ctx ends, and closes it.
 func (c *Console) Run(ctx context.Context, listener net.Listener) error {
-	defer c.schemas.close()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.news.run(ctx) })
 	group.Go(func() error {

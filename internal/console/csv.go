@@ -88,7 +88,10 @@ func (c *Console) download(
 	}
 	out := &csvAnswer{w: w, csv: csv.NewWriter(w), name: name, header: header}
 	out.csv.UseCRLF = true
-	err := c.schemas.named(ctx, asked.schema, func(tables *store.Store) error { return rows(ctx, asked, tables, out.write) })
+	tables, err := c.tablesOf(ctx, asked.schema)
+	if err == nil {
+		err = rows(ctx, asked, tables, out.write)
+	}
 	if err == nil {
 		if err = out.begin(); err == nil {
 			out.csv.Flush()

@@ -132,15 +132,15 @@ func (c *Console) body(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
+	var found explain.Event
 	var message events.Message
-	err := c.schemas.named(ctx, asked.schema, func(tables *store.Store) error {
-		found, err := explain.ReadEvent(ctx, c.Log, tables, r.PathValue("id"), 1)
-		if err != nil {
-			return err
-		}
+	tables, err := c.tablesOf(ctx, asked.schema)
+	if err == nil {
+		found, err = explain.ReadEvent(ctx, c.Log, tables, r.PathValue("id"), 1)
+	}
+	if err == nil {
 		message, err = c.message(ctx, found.LogID, uint64(found.Event.StreamSeq))
-		return err
-	})
+	}
 	if err != nil {
 		c.refuse(w, r, asked, err)
 		return

@@ -1,10 +1,13 @@
 package console_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -19,4 +22,31 @@ func TestAPageSaysWhichTablesItShows(t *testing.T) {
 	}
 	_, text := get(t, server, "/projectors?schema=portal_next")
 	require.Contains(t, text, "This page is not about schema <b>portal_next</b>, but about the live tables.")
+}
+
+func TestThePagesOfASchemaShowItsTables(t *testing.T) {
+	t.Parallel()
+	config, w := shop(t)
+	past, err := config.Tables.OpenSchema(t.Context(), "past")
+	require.NoError(t, err)
+	t.Cleanup(past.Close)
+	_, err = (&rebuild.Command{Rebuild: w.Rebuild(t, past, 0), UntilSeq: new(uint64(10))}).Run(t.Context())
+	require.NoError(t, err)
+	server := run(t, config)
+	events := func(schema string) int {
+		answer, text := get(t, server, "/events?format=csv&schema="+schema)
+		require.Equal(t, http.StatusOK, answer.StatusCode, text)
+		return strings.Count(text, "\n") - 1
+	}
+	live := events("")
+	require.Greater(t, live, 10)
+	for range 3 { // in turn, on the same connections
+		require.LessOrEqual(t, events("past"), 10)
+		require.Equal(t, live, events(""))
+	}
+	for _, path := range []string{"/?schema=past", "/events?schema=past", "/measures?schema=past", "/payments?schema=past"} {
+		answer, text := get(t, server, path)
+		require.Equal(t, http.StatusOK, answer.StatusCode, path)
+		require.Contains(t, text, "seq 10", path)
+	}
 }

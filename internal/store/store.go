@@ -151,6 +151,11 @@ func (s *Store) OpenSchema(ctx context.Context, schema string) (*Store, error) {
 	return Open(ctx, config)
 }
 
+// At returns a store on another schema that has the same connections. Of its tables only View reads. It needs no Close.
+func (s *Store) At(schema string) *Store {
+	return &Store{config: s.config, pool: s.pool, schema: schema}
+}
+
 // Milliseconds returns a duration as the value of a setting of Postgres.
 func Milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
@@ -166,7 +171,7 @@ func (s *Store) Owner() string { return s.config.Owner }
 // LeaseTime is how long a lease lasts without a heartbeat; see Config.
 func (s *Store) LeaseTime() time.Duration { return s.config.LeaseTime }
 
-// Pool returns the connections. Their search_path is the schema.
+// Pool returns the connections. Their search_path is the schema, except for a store of At.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // LeaderConfig configures a connection outside the pool, which one of several processes keeps because it holds a lock.

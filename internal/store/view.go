@@ -31,6 +31,11 @@ const maxReads = 3
 func (s *Store) View(ctx context.Context, read func(context.Context, pgx.Tx) error) error {
 	for attempt := 1; ; attempt++ {
 		err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+			if s.schema != s.config.Schema { // see At
+				if _, err := tx.Exec(ctx, "select set_config('search_path', $1, true)", Quoted(s.schema)); err != nil {
+					return fmt.Errorf("begin: %w", err)
+				}
+			}
 			before, err := s.FindTables(ctx, tx)
 			if err != nil {
 				return err

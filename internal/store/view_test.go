@@ -47,3 +47,24 @@ func TestAReadIsRepeatedWhereItsTablesDisappear(t *testing.T) {
 		return err
 	})), "but not for ever")
 }
+
+func TestAViewOfAnotherSchemaReadsItsTables(t *testing.T) {
+	t.Parallel()
+	ctx, live := fixture.Applied(t, fixture.Pack("e1", "p1", "u1", 1), fixture.Pack("e2", "p2", "u1", 1))
+	fixture.Candidate(ctx, t, live, 1)
+	for range 3 { // on the same connections
+		for _, want := range []struct {
+			of     *store.Store
+			schema string
+			events int
+		}{{live, "portal", 2}, {live.At("portal_next"), "portal_next", 1}, {live.At("portal_next").At("portal"), "portal", 2}} {
+			require.Equal(t, want.schema, want.of.Schema())
+			var events int
+			require.NoError(t, want.of.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+				return tx.QueryRow(ctx, "select count(*) from processed_event").Scan(&events)
+			}))
+			require.Equal(t, want.events, events, want.schema)
+		}
+	}
+	require.ErrorIs(t, live.At("none").View(ctx, func(context.Context, pgx.Tx) error { return nil }), store.ErrNotPrepared)
+}
