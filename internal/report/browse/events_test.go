@@ -143,20 +143,17 @@ func TestAPageLooksAtABoundedNumberOfRejectedEvents(t *testing.T) {
 	require.Nil(t, page.Next)
 }
 
-// A page goes over numbers that no event has, as where a log was adopted, in one step.
+// A page counts events, not the numbers that no event has, as where a log was adopted.
 func TestAGapInTheSequencesIsNoPage(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	fill(ctx, t, s, 1, 10, 10)
 	fill(ctx, t, s, 10_000_000, 10_000_010, 100)
 	setType(ctx, t, s, "rare", 10, 10_000_000)
-	first, err := Events(ctx, s, Filter{Type: "rare"}, 10)
+	page, err := Events(ctx, s, Filter{Type: "rare"}, 10)
 	require.NoError(t, err)
-	require.Equal(t, []string{"f10000000"}, ids(first.Items))
-	second, err := Events(ctx, s, Filter{Type: "rare", Before: *first.Next}, 10)
-	require.NoError(t, err)
-	require.Equal(t, []string{"f10"}, ids(second.Items))
-	require.Nil(t, second.Next)
+	require.Equal(t, []string{"f10000000", "f10"}, ids(page.Items))
+	require.Nil(t, page.Next)
 }
 
 // The pages of a list have exactly what a filter over the whole table gives.

@@ -141,34 +141,48 @@ func (r *Rows[R]) read(ctx context.Context, tx pgx.Tx, f RowFilter, limit int) (
 	if err != nil {
 		return out, err
 	}
+	var last *R
+	out.Items, last, err = look(ctx, tx, pgx.RowToStructByName[R], "w.*", r.walk(f), r.order, where, rowWindow, limit)
+	if last != nil {
+		out.Next = r.placeOf(*last)
+	}
+	return out, err
+}
+
+// look reads those rows of a walk that meet the conditions, at most limit, in the walk's order. The walk selects at most
+// @window rows. If some condition is given, look looks at window of them. If there can be more rows, it returns the last
+// one that it has looked at or returned.
+func look[R any](
+	ctx context.Context, tx pgx.Tx, to pgx.RowToFunc[R], columns, walk, order string, where *conditions, window, limit int,
+) (items []R, last *R, err error) {
 	looked := limit + 1
 	if len(where.list) > 0 {
-		looked = max(rowWindow, looked)
+		looked = max(window, looked)
 	}
-	out.Items = []R{}
+	items = []R{}
 	where.args["window"], where.args["limit"] = looked, limit+1
-	sql := fmt.Sprintf(`select * from (select *, %s as fits, row_number() over (order by %s) = @window as is_last from (%s) w) w
-		where fits or is_last order by %s limit @limit`, where, r.order, r.walk(f), r.order)
+	sql := fmt.Sprintf(`select * from (select %s, %s as fits, row_number() over (order by %s) = @window as is_last from (%s) w) w
+		where fits or is_last order by %[3]s limit @limit`, columns, where, order, walk)
 	rows, _ := tx.Query(ctx, sql, where.args) // CollectRows returns its error
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {
 		var fits, isLast bool
-		item, err := pgx.RowToStructByName[R](lookedAt{row, &fits, &isLast})
+		item, err := to(lookedAt{row, &fits, &isLast})
 		if fits {
-			out.Items = append(out.Items, item)
+			items = append(items, item)
 		}
 		if isLast { // there can be more
-			out.Next = r.placeOf(item)
+			last = &item
 		}
 		return none, err
 	})
 	if err != nil {
-		return out, fmt.Errorf("list rows: %w", err)
+		return nil, nil, fmt.Errorf("list rows: %w", err)
 	}
-	if len(out.Items) > limit {
-		out.Items = out.Items[:limit]
-		out.Next = r.placeOf(out.Items[limit-1])
+	if len(items) > limit {
+		items = items[:limit]
+		last = &items[limit-1]
 	}
-	return out, nil
+	return items, last, nil
 }
 
 // lookedAt is a row with two columns more at its end.
