@@ -87,7 +87,7 @@ func listen(ctx context.Context, session *pgx.Conn, changed chan []string, heart
 			return ctx.Err()
 		case err == nil:
 			select {
-			case changed <- store.ParseLicensesPayload(notification.Payload):
+			case changed <- store.UsersIn(notification.Payload):
 			default: // the channel is full: replace one entry by "any user"
 				select {
 				case <-changed:

@@ -28,9 +28,9 @@ func notify(ctx context.Context, t *testing.T, r records, payload string) {
 func TestTheLeaderHearsWhosePurchasesHaveChanged(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
-	long := strings.Repeat("u", 7995) // its payload is the longest that Postgres accepts
+	long := strings.Repeat("u", 7985) // its payload is the longest that Postgres accepts
 	require.ErrorIs(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
-		for payload, users := range map[string][]string{`["u1","u2"]`: {"u1", "u2"}, `["` + long + `"]`: {long}, `[]`: {}, "": nil} {
+		for payload, users := range map[string][]string{`{"users":["u1","u2"]}`: {"u1", "u2"}, `{"users":["` + long + `"]}`: {long}, `{"all":true}`: nil} {
 			notify(ctx, t, r, payload)
 			require.Equal(t, users, <-changed, payload)
 		}
@@ -42,7 +42,7 @@ func TestUnreadNotificationsBecomeOneForAnyUser(t *testing.T) {
 	t.Parallel()
 	ctx, r := t.Context(), setup(t).records(t)
 	require.ErrorIs(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
-		_, err := r.tables.Pool().Exec(ctx, "select pg_notify($1, format('[\"u%s\"]', n)) from generate_series(1, 1000) n", store.LicensesChanged)
+		_, err := r.tables.Pool().Exec(ctx, "select pg_notify($1, format('{\"users\":[\"u%s\"]}', n)) from generate_series(1, 1000) n", store.LicensesChanged)
 		require.NoError(t, err)
 		wait.Until(t, func() bool { return len(changed) == cap(changed) })
 		for heard := range changed {
@@ -108,7 +108,7 @@ func TestABusyListenerStillSendsHeartbeats(t *testing.T) {
 	go func() { ended <- listen(listening, session, changed, 100*time.Millisecond) }()
 	var first, last time.Time // of the heartbeats
 	for heartbeats := 0; heartbeats < 4; {
-		notify(ctx, t, r, `["u1"]`)
+		notify(ctx, t, r, `{"users":["u1"]}`)
 		select {
 		case <-changed:
 		case err := <-ended:

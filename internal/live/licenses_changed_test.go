@@ -37,7 +37,7 @@ func TestABatchThatChangesAPurchaseOfALicenceNotifiesTheInviter(t *testing.T) {
 	apply(s, 2, fixture.Pro("e2", "p2", "u1", "octo"))
 	apply(s, 3, fixture.Pro("e3", "p3", "u1", "hubot"))
 	apply(s, 4, `{"id":"e4","eventType":"refund.created","object":{"provider_payment_id":"p2"}}`) // the licence shows the other
-	for _, want := range []string{"a marker", `["u1"]`, `["u1"]`, `["u1"]`} {
+	for _, want := range []string{"a marker", `{"users":["u1"]}`, `{"users":["u1"]}`, `{"users":["u1"]}`} {
 		heard, err := listener.WaitForNotification(ctx)
 		require.NoError(t, err)
 		require.Equal(t, want, heard.Payload, "neither a candidate's purchases nor a pack of credits")

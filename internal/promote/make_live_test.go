@@ -442,7 +442,7 @@ func TestAPromotionNotifiesAppsAndTheInviter(t *testing.T) {
 	require.NoError(t, err)
 	next := fixture.Candidate(ctx, t, s, 3)
 	require.NoError(t, makeLive(ctx, next, promotion(t, next)))
-	for _, want := range [][2]string{{store.Changed, `{"all":true}`}, {store.LicensesChanged, ""}} {
+	for _, want := range [][2]string{{store.Changed, `{"all":true}`}, {store.LicensesChanged, `{"all":true}`}} {
 		heard, err := listener.WaitForNotification(ctx)
 		require.NoError(t, err)
 		require.Equal(t, want, [2]string{heard.Channel, heard.Payload})

@@ -13,44 +13,56 @@ import (
 // notification: {"users":["u_1"]}, or {"all":true} if the users do not fit, or may be any after a promotion or settle.
 const Changed = "payfold_changed"
 
-// LicensesChanged is the notification channel for the inviter. Each transaction that changes purchases of licences in the
-// live tables sends one notification: the users as a JSON list. It is empty if they do not fit, or may be any after a
-// promotion or settle.
+// LicensesChanged is the notification channel for the inviter. Its notifications are of the same form, and name the users
+// whose purchases of licences have changed.
 const LicensesChanged = "payfold_licenses"
 
 // NotifyAll is a statement that notifies apps and the inviter that any user may have changed.
-const NotifyAll = `select pg_notify('` + Changed + `', '{"all":true}'), pg_notify('` + LicensesChanged + `', '')`
+const NotifyAll = `select pg_notify('` + Changed + `', '` + anyUser + `'), pg_notify('` + LicensesChanged + `', '` + anyUser + `')`
 
 // QueueNotifications queues the notifications of what the fold has changed. It is for the live tables.
 func QueueNotifications(batch *pgx.Batch, state *projections.State) {
-	queueLicensesChanged(batch, state)
-	queueChanged(batch, state)
+	queueNotification(batch, LicensesChanged, usersOfLicenses(state))
+	queueNotification(batch, Changed, changedUsers(state))
 }
 
-// changed is the payload of a notification.
-type changed struct {
+// notification is the payload of a notification.
+type notification struct {
 	Users []string `json:"users,omitempty"`
 	All   bool     `json:"all,omitempty"`
 }
 
-// changedPayload returns the payload for these users.
-func changedPayload(users tables.Set) string {
+const anyUser = `{"all":true}`
+
+// Postgres accepts payloads of less than 8000 bytes.
+const maxNotification = 7999
+
+// payloadOf returns the payload for these users.
+func payloadOf(users tables.Set) string {
 	size := 0
 	for user := range users {
 		size += len(user)
 	}
 	if size < maxNotification {
-		if text, err := json.Marshal(changed{Users: users.List()}); err == nil && len(text) <= maxNotification {
+		if text, err := json.Marshal(notification{Users: users.List()}); err == nil && len(text) <= maxNotification {
 			return string(text)
 		}
 	}
-	return `{"all":true}`
+	return anyUser
 }
 
-// queueChanged notifies apps of the users whose rows the fold has changed.
-func queueChanged(batch *pgx.Batch, state *projections.State) {
-	if users := changedUsers(state); len(users) > 0 {
-		batch.Queue("select pg_notify($1, $2)", Changed, changedPayload(users))
+// UsersIn returns the users of a payload. nil means that any user may have changed.
+func UsersIn(payload string) []string {
+	var said notification
+	if json.Unmarshal([]byte(payload), &said) != nil || said.All {
+		return nil
+	}
+	return said.Users
+}
+
+func queueNotification(batch *pgx.Batch, channel string, users tables.Set) {
+	if len(users) > 0 {
+		batch.Queue("select pg_notify($1, $2)", channel, payloadOf(users))
 	}
 }
 
@@ -71,30 +83,8 @@ func changedUsers(state *projections.State) tables.Set {
 	return users
 }
 
-// Postgres accepts payloads of less than 8000 bytes.
-const maxNotification = 7999
-
-// licensesPayload returns the payload for these users.
-func licensesPayload(users []string) string {
-	text, err := json.Marshal(users)
-	if err != nil || len(text) > maxNotification {
-		return ""
-	}
-	return string(text)
-}
-
-// ParseLicensesPayload returns the users of a payload. nil means that any user may have
-// changed.
-func ParseLicensesPayload(payload string) []string {
-	var users []string
-	if json.Unmarshal([]byte(payload), &users) != nil {
-		return nil
-	}
-	return users
-}
-
-// queueLicensesChanged notifies the inviter if the fold has changed a licence, or a payment of one.
-func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
+// usersOfLicenses returns the users of whom the fold has changed a licence, or a payment of one.
+func usersOfLicenses(state *projections.State) tables.Set {
 	users := tables.Set{}
 	state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
 		if p.Kind == projections.KindPro {
@@ -102,7 +92,5 @@ func queueLicensesChanged(batch *pgx.Batch, state *projections.State) {
 		}
 	})
 	state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) { users.Add(l.UserID) })
-	if len(users) > 0 {
-		batch.Queue("select pg_notify($1, $2)", LicensesChanged, licensesPayload(users.List()))
-	}
+	return users
 }

@@ -210,7 +210,7 @@ func TestSettleNotifiesOnceThatAnyUserMayHaveChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, settled.OutOfOrder)
 	v.execute(ctx, t, "select pg_notify('payfold_changed', 'a marker')")
-	for _, want := range [][2]string{{store.Changed, `{"all":true}`}, {store.LicensesChanged, ""}, {store.Changed, "a marker"}} {
+	for _, want := range [][2]string{{store.Changed, `{"all":true}`}, {store.LicensesChanged, `{"all":true}`}, {store.Changed, "a marker"}} {
 		heard, err := listener.WaitForNotification(ctx)
 		require.NoError(t, err)
 		require.Equal(t, want, [2]string{heard.Channel, heard.Payload})
