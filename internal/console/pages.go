@@ -40,11 +40,12 @@ func (c *Console) rejected(r *http.Request, asked query, tables *store.Store) (v
 }
 
 func (c *Console) projectors(r *http.Request, _ query) (view, error) {
-	status, err := browse.Projectors(r.Context(), c.Log, c.Tables)
-	if status.Database != nil {
-		c.hidePersonalData(status.Database.Quarantined.Newest)
+	health, err := browse.Health(r.Context(), c.Log, c.Tables)
+	if err != nil {
+		return view{}, err
 	}
-	return view{"projectors.html", "Projectors", status.Moment, status, nil}, err
+	c.hidePersonalData(health.Database.Quarantined.Newest)
+	return view{"projectors.html", "Projectors", health.Moment, health, nil}, nil
 }
 
 func (c *Console) listSchemas(r *http.Request, _ query) (view, error) {

@@ -11,49 +11,36 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// HealthAnswer is what the tables and the log tell of whether all is well.
+// HealthAnswer is what the tables and the log tell of whether all is well. The state of the log is read just after that of
+// the tables. No events are counted: Database.EventCounts is nil.
 type HealthAnswer struct {
+	Moment
 	status.Status
-	Silence Silence
-	Pauses  []invitations.Pause // of invitations, in force
+	Silence Silence             `json:"silence"`
+	Pauses  []invitations.Pause `json:"-"` // of invitations, in force
 }
 
 // Health reads the answer. It takes no longer with more events. The error is store.ErrNotPrepared if there are no tables.
-func Health(ctx context.Context, log lag.Log, db *store.Store) (out HealthAnswer, err error) {
-	var database status.Database
-	err = db.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		if database, err = status.ReadDatabase(ctx, tx, db.Schema()); err != nil {
-			return err
-		}
-		if out.Silence, err = readSilence(ctx, tx); err != nil {
-			return err
-		}
-		out.Pauses, err = invitations.Pauses(ctx, tx, database.At)
-		return err
-	})
+func Health(ctx context.Context, log lag.Log, db *store.Store) (HealthAnswer, error) {
+	out, err := view(ctx, db, readHealth)
 	if err != nil {
 		return HealthAnswer{}, err
 	}
-	out.Status = status.WithLog(ctx, log, database, nil)
+	out.Status = status.WithLog(ctx, log, *out.Database, nil)
 	return out, nil
 }
 
-// ProjectorsAnswer shows the state of the work on the live tables. It counts no events:
-// Database.EventCounts is nil.
-type ProjectorsAnswer struct {
-	Moment
-	status.Status
-}
-
-// Projectors reads the state of the work on the store's tables, and that of the log.
-func Projectors(ctx context.Context, log lag.Log, db *store.Store) (ProjectorsAnswer, error) {
-	var database status.Database
-	now, err := view(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (_ Moment, err error) {
-		database, err = status.ReadDatabase(ctx, tx, db.Schema())
-		return now, err
-	})
+// readHealth reads all but the state of the log.
+func readHealth(ctx context.Context, tx pgx.Tx, now Moment) (HealthAnswer, error) {
+	out := HealthAnswer{Moment: now}
+	database, err := status.ReadDatabase(ctx, tx, now.Schema)
 	if err != nil {
-		return ProjectorsAnswer{}, err
+		return out, err
 	}
-	return ProjectorsAnswer{now, status.WithLog(ctx, log, database, nil)}, nil
+	out.Database = &database
+	if out.Silence, err = readSilence(ctx, tx); err != nil {
+		return out, err
+	}
+	out.Pauses, err = invitations.Pauses(ctx, tx, now.At)
+	return out, err
 }

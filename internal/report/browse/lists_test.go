@@ -92,7 +92,7 @@ func TestSchemasSayHowFarTheyHaveToGo(t *testing.T) {
 func TestTheWorkIsShownWithoutCountingEvents(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t, packs(3)...)
-	got, err := Projectors(ctx, headOnly{head: 3, fault: errors.New("away")}, s)
+	got, err := Health(ctx, headOnly{head: 3, fault: errors.New("away")}, s)
 	require.NoError(t, err)
 	require.Len(t, got.Partitions, fixture.Partitions)
 	require.EqualValues(t, 3, got.Partitions[0].Position)

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/reconcile"
 	"github.com/payfold/payfold/internal/report/explain"
@@ -16,23 +15,17 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// OverviewAnswer shows the state of the work and the newest events, at one moment. The state of the log is read just
-// after it.
+// OverviewAnswer shows the state of the work and the newest events, at one moment.
 type OverviewAnswer struct {
-	Moment
-	status.Status
-	Silence  Silence             `json:"silence"`
-	Newest   []explain.WithWhy   `json:"newest"` // the newest first
-	Compared []reconcile.Kept    `json:"reconciled"`
-	Pauses   []invitations.Pause `json:"-"` // of invitations, in force
+	HealthAnswer
+	Newest   []explain.WithWhy `json:"newest"` // the newest first
+	Compared []reconcile.Kept  `json:"reconciled"`
 }
 
 // Overview reads the answer for a start page, with at most newest events.
 func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (OverviewAnswer, error) {
-	var database status.Database
 	out, err := viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (out OverviewAnswer, err error) {
-		out.Moment = now
-		if database, err = status.ReadDatabase(ctx, tx, db.Schema()); err != nil {
+		if out.HealthAnswer, err = readHealth(ctx, tx, now); err != nil {
 			return out, err
 		}
 		list, err := readEvents(ctx, tx, now, Filter{}, newest)
@@ -40,19 +33,13 @@ func Overview(ctx context.Context, log lag.Log, db *store.Store, newest int) (Ov
 			return out, err
 		}
 		out.Newest = list.Items
-		if out.Pauses, err = invitations.Pauses(ctx, tx, now.At); err != nil {
-			return out, err
-		}
-		if out.Compared, err = reconcile.AllKept(ctx, tx); err != nil {
-			return out, err
-		}
-		out.Silence, err = readSilence(ctx, tx)
+		out.Compared, err = reconcile.AllKept(ctx, tx)
 		return out, err
 	})
 	if err != nil {
 		return OverviewAnswer{}, err
 	}
-	out.Status = status.WithLog(ctx, log, database, nil)
+	out.Status = status.WithLog(ctx, log, *out.Database, nil)
 	return out, nil
 }
 
