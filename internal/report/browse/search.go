@@ -1,10 +1,10 @@
 package browse
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,10 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/store"
-	"github.com/payfold/payfold/internal/tables"
 )
 
 // Kinds of a Hit.
@@ -38,7 +36,7 @@ const maxHits = 20
 
 // Search looks for the id of an event, user, payment, transaction, order, checkout, subscription, refund or dispute, as the
 // provider wrote it or as the tables have it. It also looks for a sequence of the log, and a GitHub user. If nothing has
-// the whole text, it looks for ids that begin with it; see hits.prefixes. Only with names it looks
+// the whole text, it looks for ids that begin with it; see hits.beginnings. Only with names it looks
 // for beginnings of GitHub names: answers to them would reveal a masked name letter by letter.
 func Search(ctx context.Context, db *store.Store, text string, names bool) ([]Hit, error) {
 	text = explain.Storable(strings.TrimSpace(text))
@@ -47,18 +45,16 @@ func Search(ctx context.Context, db *store.Store, text string, names bool) ([]Hi
 	}
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]Hit, error) {
 		found := hits{}
-		for _, look := range []func(context.Context, pgx.Tx, string) error{
-			found.events, found.messages, found.payments, found.checkouts, found.subscriptions, found.users, found.gitHubUsers, found.reversals,
-		} {
-			if err := look(ctx, tx, text); err != nil {
-				return nil, fmt.Errorf("search: %w", err)
-			}
+		var seq *int64
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			seq = &n
 		}
-		if len(found) > 0 {
-			return found, nil
+		err := found.look(ctx, tx, text, text, true, events.PossibleIDs(text), seq)
+		if err == nil && len(found) == 0 {
+			err = found.beginnings(ctx, tx, text, names)
 		}
-		if err := found.prefixes(ctx, tx, text, names); err != nil {
-			return nil, fmt.Errorf("search for a beginning: %w", err)
+		if err != nil {
+			return nil, fmt.Errorf("search: %w", err)
 		}
 		return found.firstOfEach(), nil
 	})
@@ -87,107 +83,22 @@ func (h *hits) firstOfEach() []Hit {
 	return out
 }
 
-func (h *hits) events(ctx context.Context, tx pgx.Tx, id string) error {
-	found, err := tables.ProcessedEvents.Rows(ctx, tx, "where event_id = any($1)", events.PossibleIDs(id))
-	h.addEvents(found)
-	return err
-}
+//go:embed search.sql
+var searchSQL string
 
-func (h *hits) addEvents(found []projections.ProcessedEvent) {
-	for _, e := range found {
-		h.add(HitEvent, e.EventID, fmt.Sprintf("%s, seq %d", cmp.Or(e.EventType, "event"), e.StreamSeq))
-	}
-}
-
-func (h *hits) messages(ctx context.Context, tx pgx.Tx, seq string) error {
-	n, err := strconv.ParseInt(seq, 10, 64)
-	if err != nil {
-		return nil
-	}
-	found, err := tables.ProcessedEvents.Rows(ctx, tx, "where stream_seq = $1", n)
-	h.addEvents(found)
-	if err != nil {
-		return err
-	}
-	duplicates, err := tables.DuplicateEvents.Rows(ctx, tx, "where stream_seq = $1", n)
-	for _, d := range duplicates {
-		h.add(HitEvent, d.EventID, fmt.Sprintf("duplicate at seq %d", n))
-	}
-	return err
-}
-
-func (h *hits) payments(ctx context.Context, tx pgx.Tx, name string) error {
-	found, err := tables.PaymentsNamed(ctx, tx, []string{name})
-	if err != nil {
-		return err
-	}
-	for _, p := range found {
-		h.add(HitPayment, p.ProviderPaymentID, paymentName(p, name))
-	}
-	if len(found) > 0 {
-		return nil
-	}
-	return h.namedBy(ctx, tx, HitPayment, "provider_payment_id", name)
-}
-
-// checkouts adds the payments of a checkout.
-func (h *hits) checkouts(ctx context.Context, tx pgx.Tx, id string) error {
-	found, err := tables.Payments.Rows(ctx, tx, "where provider_checkout_id = $1 order by stream_seq limit $2", id, maxHits)
-	for _, p := range found {
-		h.add(HitPayment, p.ProviderPaymentID, "checkout")
-	}
-	return err
-}
-
-func paymentName(p projections.Payment, name string) string {
-	switch name {
-	case p.TransactionID:
-		return "transaction"
-	case p.OrderID:
-		return "order"
-	}
-	return "payment"
-}
-
-func (h *hits) subscriptions(ctx context.Context, tx pgx.Tx, id string) error {
-	found, err := tables.SubscriptionStates.Row(ctx, tx, "where subscription_id = $1", id)
-	if err != nil {
-		return err
-	}
-	if found != nil {
-		h.add(HitSubscription, id, found.Status)
-		return nil
-	}
-	return h.namedBy(ctx, tx, HitSubscription, "subscription_id", id)
-}
-
-func (h *hits) users(ctx context.Context, tx pgx.Tx, user string) error {
-	return h.namedBy(ctx, tx, HitUser, "user_id", user)
-}
-
-// namedBy adds what an event names.
-func (h *hits) namedBy(ctx context.Context, tx pgx.Tx, kind, column, name string) error {
-	event, err := tables.ProcessedEvents.Row(ctx, tx, "where "+column+" = $1 order by stream_seq desc limit 1", name)
-	if err == nil && event != nil {
-		h.add(kind, name, fmt.Sprintf("named by %s", event.EventID))
-	}
-	return err
-}
-
-// gitHubUser is the text of a hit. It does not contain the name, which may have to be masked.
-const gitHubUser = "its GitHub user"
-
-// gitHubUsers adds the users whose purchases invite a GitHub user. GitHub ignores case.
-func (h *hits) gitHubUsers(ctx context.Context, tx pgx.Tx, name string) error {
-	found, err := tables.Payments.Rows(ctx, tx, "where github_username is not null and lower(github_username) = lower($1) limit $2", name, maxHits)
-	for _, p := range found {
-		switch user := p.UserID; {
-		case user != "":
-			h.add(HitUser, user, gitHubUser)
-		default:
-			h.add(HitPayment, p.ProviderPaymentID, gitHubUser)
+// look adds what has an id from one text to another, at most maxHits of a kind and a name; with names also what has such a
+// GitHub name. It also adds the events of some ids, and the message at a sequence. What only an event names is added if
+// nothing else of its kind is found. The text of a hit has no GitHub name, which may have to be masked.
+func (h *hits) look(ctx context.Context, tx pgx.Tx, from, to string, names bool, ids []string, seq *int64) error {
+	rows, _ := tx.Query(ctx, searchSQL, from, to, maxHits, names, ids, seq) // ForEachRow returns its error
+	var hit Hit
+	var named bool
+	_, err := pgx.ForEachRow(rows, []any{&hit.Kind, &hit.ID, &hit.Text, &named}, func() error {
+		if !named || !slices.ContainsFunc(*h, func(other Hit) bool { return other.Kind == hit.Kind }) {
+			h.add(hit.Kind, hit.ID, hit.Text)
 		}
-	}
+		return nil
+	})
 	return err
 }
 
@@ -197,13 +108,9 @@ const minPrefix = 3
 //go:embed keeps_prefixes.sql
 var keepsPrefixesSQL string
 
-//go:embed search_prefix.sql
-var searchPrefixSQL string
-
-// prefixes adds what has an id that begins with text, at most maxHits of a kind; with names also what has a
-// GitHub name that begins so. Each kind is a range of an index, so
-// the database's collation must keep ids with the same beginning together; otherwise nothing is added.
-func (h *hits) prefixes(ctx context.Context, tx pgx.Tx, text string, names bool) error {
+// beginnings adds what has an id that begins with text. Each kind is a range of an index, so the database's collation must
+// keep ids with the same beginning together; otherwise nothing is added.
+func (h *hits) beginnings(ctx context.Context, tx pgx.Tx, text string, names bool) error {
 	if utf8.RuneCountInString(text) < minPrefix {
 		return nil
 	}
@@ -211,22 +118,5 @@ func (h *hits) prefixes(ctx context.Context, tx pgx.Tx, text string, names bool)
 	if err := tx.QueryRow(ctx, keepsPrefixesSQL).Scan(&kept); err != nil || !kept {
 		return err
 	}
-	rows, _ := tx.Query(ctx, searchPrefixSQL, text, text+string(utf8.MaxRune), maxHits, names) // ForEachRow returns its error
-	var hit Hit
-	_, err := pgx.ForEachRow(rows, []any{&hit.Kind, &hit.ID, &hit.Text}, func() error {
-		h.add(hit.Kind, hit.ID, hit.Text)
-		return nil
-	})
-	return err
-}
-
-// reversals adds the payments of a refund or dispute.
-func (h *hits) reversals(ctx context.Context, tx pgx.Tx, id string) error {
-	rows, _ := tx.Query(ctx, "select provider_payment_id, cause from reversal where reversal_id = $1 and reversal_id <> event_id limit $2", id, maxHits)
-	var payment, cause string
-	_, err := pgx.ForEachRow(rows, []any{&payment, &cause}, func() error {
-		h.add(HitPayment, payment, fmt.Sprintf("its %s %s", cause, id))
-		return nil
-	})
-	return err
+	return h.look(ctx, tx, text, text+string(utf8.MaxRune), names, nil, nil)
 }

@@ -52,7 +52,7 @@ func TestTheBeginningOfAGitHubNameIsEnoughWhereNamesAreShown(t *testing.T) {
 	for _, text := range []string{"ada", "ADA-L", "Ada-Lovelac"} {
 		found, err := Search(ctx, s, text, true)
 		require.NoError(t, err)
-		require.Equal(t, []Hit{{HitUser, "user_1", gitHubUser}}, found, text)
+		require.Equal(t, []Hit{{HitUser, "user_1", "its GitHub user"}}, found, text)
 		found, err = Search(ctx, s, text, false)
 		require.NoError(t, err)
 		require.Empty(t, found, text)
