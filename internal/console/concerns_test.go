@@ -57,7 +57,7 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 			o.Ingest.Archive = &archive.State{LastError: "the store does not answer"}
 		},
 		"Ingest stores nothing now: the disk is full.": func(o *overviewPage) { o.Ingest.NotReady = "the disk is full" },
-		"Deliveries of shop are not stored. It stops trying in 4 h 12 min.": func(o *overviewPage) {
+		"Deliveries of shop are not stored. It stops trying in 4 h.": func(o *overviewPage) {
 			o.Ingest.GivesUp = map[string]float64{"shop": (4*time.Hour + 12*time.Minute).Seconds()}
 		},
 		"shop has stopped trying a delivery that was not stored.": func(o *overviewPage) { o.Ingest.GivesUp = map[string]float64{"shop": 0} },

@@ -85,7 +85,7 @@ func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 			add = l.urgent
 		}
 		add(left > 0, LastHour, "Repair what keeps ingest from storing: ingest status.",
-			"Deliveries of %s are not stored. It stops trying in %s.", name, span(left))
+			"Deliveries of %s are not stored. It stops trying in %s.", name, page.Duration(left))
 		add(left <= 0, LastHour, "Get what was missed: ingest pull "+name+".",
 			"%s has stopped trying a delivery that was not stored.", name)
 	}
@@ -105,7 +105,7 @@ func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 	}
 	for _, answer := range slices.Sorted(maps.Keys(refusals)) {
 		l.Add(refused[answer] > 0, LastHour, refusals[answer].next, "In the last quarter of an hour %s %s.",
-			deliveries(refused[answer]), refusals[answer].what)
+			page.Count(refused[answer], "delivery"), refusals[answer].what)
 	}
 }
 
@@ -176,25 +176,4 @@ func (l *List) OfInvitations(pauses []invitations.Pause) {
 		l.urgent(pause.Cause == invitations.PauseDenied, "/invitations", "Look at the rights of the GitHub app or token.",
 			"Nobody is invited to %s now: GitHub denies it.", page.Clean(pause.Repository))
 	}
-}
-
-func deliveries(n uint64) string {
-	if n == 1 {
-		return "1 delivery"
-	}
-	return fmt.Sprintf("%d deliveries", n)
-}
-
-// span is a time in its two largest units, such as "4 h 12 min".
-func span(d time.Duration) string {
-	d = max(d, 0)
-	switch days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60; {
-	case days > 0:
-		return fmt.Sprintf("%d d %d h", days, hours)
-	case hours > 0:
-		return fmt.Sprintf("%d h %d min", hours, minutes)
-	case minutes > 0:
-		return fmt.Sprintf("%d min", minutes)
-	}
-	return fmt.Sprintf("%d s", int(d.Seconds()))
 }

@@ -31,5 +31,6 @@ func TestACountHasItsNounAndSeparators(t *testing.T) {
 	require.Equal(t, "1 event", Count(1, "event"))
 	require.Equal(t, "0 events", Count(0, "event"))
 	require.Equal(t, "1,250,000 credits", Count(int64(1_250_000), "credit"))
+	require.Equal(t, "2 deliveries", Count(2, "delivery"))
 	require.Equal(t, "2,000 rows differ", Clause(uint64(2000), "row", "differs", "differ"))
 }

@@ -47,10 +47,13 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// Count is a number of things, such as "1 event" and "2,000 events".
+// Count is a number of things, such as "1 event", "2,000 events" and "3 deliveries".
 func Count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
+	}
+	if before, y := strings.CutSuffix(thing, "ry"); y {
+		return Grouped(int64(n)) + " " + before + "ries"
 	}
 	return Grouped(int64(n)) + " " + thing + "s"
 }
