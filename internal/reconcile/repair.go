@@ -3,10 +3,10 @@ package reconcile
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/providerapi"
+	"github.com/payfold/payfold/internal/report/page"
 )
 
 // pullMargin is how long before an object's time its event is asked for. Providers' clocks and ours differ.
@@ -21,12 +21,12 @@ func (c *run) repair(d *Difference) string {
 	switch d.What {
 	case UnknownPayment:
 		return fmt.Sprintf("projector explain %s shows its event; ingest take --user %s --payment %s%s --all --reason 'WHY' "+
-			"takes it back", arg(d.Event), arg(cmp.Or(d.User, "USER")), arg(d.Payment), order)
+			"takes it back", page.Word(d.Event), page.Word(cmp.Or(d.User, "USER")), page.Word(d.Payment), order)
 	case UnknownSubscription, UnknownRefund, OtherAmount:
-		return fmt.Sprintf("projector explain %s shows its event; one of your own corrects it: docs/by-hand.md", arg(d.Event))
+		return fmt.Sprintf("projector explain %s shows its event; one of your own corrects it: docs/by-hand.md", page.Word(d.Event))
 	case MissingPayment:
 		if d.Outcome != "" {
-			return fmt.Sprintf("projector explain %s shows why", arg(d.Event))
+			return fmt.Sprintf("projector explain %s shows why", page.Word(d.Event))
 		}
 	}
 	name, since := c.of.Provider.Name(), d.changed.Add(-pullMargin).Truncate(time.Second)
@@ -43,19 +43,7 @@ func (c *run) repair(d *Difference) string {
 			name, c.began.Add(pullMargin-keeps).Truncate(time.Second).Format(time.RFC3339))
 	case d.What == MissingPayment:
 		return fmt.Sprintf("its event is too old for ingest pull: ingest complete %s%s --user %s --bought %s --reason 'WHY'",
-			arg(d.Payment), order, arg(cmp.Or(d.User, "USER")), d.At.Format(time.RFC3339))
+			page.Word(d.Payment), order, page.Word(cmp.Or(d.User, "USER")), d.At.Format(time.RFC3339))
 	}
 	return "its event is too old for ingest pull: an event of your own, docs/by-hand.md#anything-else"
-}
-
-// arg quotes a word of a command for a shell, if it needs that.
-func arg(text string) string {
-	plain := func(r rune) bool {
-		return r == '_' || r == '-' || r == '.' || r == ':' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r &&
-			r <= 'Z'
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

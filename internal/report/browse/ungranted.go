@@ -5,12 +5,12 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/tables"
 )
 
@@ -108,11 +108,11 @@ func completeCommand(p *projections.Payment, user string) string {
 	if name == "" {
 		name, order = p.ProviderPaymentID, ""
 	}
-	out := "ingest complete " + shellWord(name) + order + " --user "
+	out := "ingest complete " + page.Word(name) + order + " --user "
 	if user == "" {
 		out += "USER"
 	} else {
-		out += shellWord(user)
+		out += page.Word(user)
 	}
 	if p.ProductKey == "" {
 		out += " --product PRODUCT --bought " + p.OccurredAt.Format(time.RFC3339)
@@ -130,18 +130,9 @@ func catalogueLine(product string, subscription bool) string {
 }
 
 var (
-	plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-	plainKey  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-	yamlWord  = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|null|y|n)$`)
+	plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+	yamlWord = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|null|y|n)$`)
 )
-
-// shellWord is one word of a command, in single quotes if a shell would not take it as it is.
-func shellWord(text string) string {
-	if plainWord.MatchString(text) && !strings.HasPrefix(text, "-") {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
 
 func yamlKey(text string) string {
 	if plainKey.MatchString(text) && !yamlWord.MatchString(text) {

@@ -15,6 +15,13 @@ func TestEverythingThatATerminalActsOnIsEscaped(t *testing.T) {
 	require.Equal(t, `{"k":"\u001b \u007f \u009b \u202e \udb40\udc01 ü <&>"}`+"\n", object.String())
 }
 
+func TestWordsOfACommandAreQuoted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"pay_1": "pay_1", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "": "''"} {
+		require.Equal(t, want, Word(text))
+	}
+}
+
 func TestANameThatCouldBeMisreadIsQuoted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -17,6 +18,16 @@ func Name(text string) string {
 		return strconv.Quote(text)
 	}
 	return text
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// Word formats a text as one word of a command, in single quotes if a shell would not take it as it is.
+func Word(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Time formats a time to the second, in UTC. The zero time is empty.
