@@ -7,39 +7,15 @@ import (
 	"strings"
 )
 
-// otherVariables are not declared by payfold's programs.
-var otherVariables = map[string]string{
-	"GOMEMLIMIT": "the Go runtime reads it",
-	"GOMAXPROCS": "the Go runtime reads it",
-	"GOGC":       "the Go runtime reads it",
-
-	"NOTIFY_SOCKET": "internal/sdnotify reads it, as other programs do",
-
-	"AWS_ACCESS_KEY_ID":     "the client of object stores reads it",
-	"AWS_SECRET_ACCESS_KEY": "the client of object stores reads it",
-	"AWS_PROFILE":           "the client of object stores reads it",
-	"AWS_REGION":            "internal/archive reads it, as other programs do",
-
-	"OTEL_EXPORTER_OTLP_ENDPOINT":           "internal/telemetry/traces reads it, as other programs do",
-	"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT":    "internal/telemetry/traces reads it, as other programs do",
-	"OTEL_EXPORTER_OTLP_PROTOCOL":           "internal/telemetry/traces reads it, as other programs do",
-	"OTEL_TRACES_EXPORTER":                  "internal/telemetry/traces reads it, as other programs do",
-	"OTEL_SDK_DISABLED":                     "internal/telemetry/traces reads it, as other programs do",
-	"OTEL_TRACES_SAMPLER":                   "internal/telemetry/traces reads it, as other programs do",
-	"OTEL_TRACES_SAMPLER_ARG":               "internal/telemetry/traces reads it, as other programs do",
-	"OTEL_EXPORTER_OTLP_HEADERS":            "the SDK of OpenTelemetry reads it",
-	"OTEL_EXPORTER_OTLP_TIMEOUT":            "the SDK of OpenTelemetry reads it",
-	"OTEL_EXPORTER_OTLP_COMPRESSION":        "the SDK of OpenTelemetry reads it",
-	"OTEL_EXPORTER_OTLP_CERTIFICATE":        "the SDK of OpenTelemetry reads it",
-	"OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE": "the SDK of OpenTelemetry reads it",
-	"OTEL_EXPORTER_OTLP_CLIENT_KEY":         "the SDK of OpenTelemetry reads it",
-	"OTEL_SERVICE_NAME":                     "the SDK of OpenTelemetry reads it",
-	"OTEL_RESOURCE_ATTRIBUTES":              "the SDK of OpenTelemetry reads it",
-	"OTEL_BSP_MAX_QUEUE_SIZE":               "the SDK of OpenTelemetry reads it",
-	"OTEL_BSP_MAX_EXPORT_BATCH_SIZE":        "the SDK of OpenTelemetry reads it",
-	"OTEL_BSP_SCHEDULE_DELAY":               "the SDK of OpenTelemetry reads it",
-	"OTEL_BSP_EXPORT_TIMEOUT":               "the SDK of OpenTelemetry reads it",
-}
+// otherVariables are not declared by payfold's programs: libraries and the Go runtime read them, or payfold does as other
+// programs do.
+var otherVariables = strings.Fields(`GOMEMLIMIT GOMAXPROCS GOGC NOTIFY_SOCKET
+	AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_PROFILE AWS_REGION
+	OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_EXPORTER_OTLP_PROTOCOL OTEL_TRACES_EXPORTER
+	OTEL_SDK_DISABLED OTEL_TRACES_SAMPLER OTEL_TRACES_SAMPLER_ARG OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TIMEOUT
+	OTEL_EXPORTER_OTLP_COMPRESSION OTEL_EXPORTER_OTLP_CERTIFICATE OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE
+	OTEL_EXPORTER_OTLP_CLIENT_KEY OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES OTEL_BSP_MAX_QUEUE_SIZE
+	OTEL_BSP_MAX_EXPORT_BATCH_SIZE OTEL_BSP_SCHEDULE_DELAY OTEL_BSP_EXPORT_TIMEOUT`)
 
 var (
 	variable  = regexp.MustCompile(`^\$?([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:[=/].*)?$`)
@@ -80,9 +56,7 @@ func (r *Repository) makeIndex() *index {
 		r: r, attributes: map[string]bool{}, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
 		tests: map[string]bool{}, tables: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
 	}
-	for name := range otherVariables {
-		x.variables[name] = true
-	}
+	add(x.variables, otherVariables...)
 	for file, text := range r.files {
 		for _, match := range created.FindAllStringSubmatch(text, -1) {
 			x.tables[match[1]] = true
