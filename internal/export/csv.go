@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -12,13 +13,12 @@ const csvTime = "2006-01-02T15:04:05.000000Z"
 
 // csvWriter writes RFC 4180. Every text has quotes, so that an empty text differs from null, which is an empty field.
 type csvWriter struct {
-	out     *bufio.Writer
-	columns []Column
-	line    []byte
+	out  *bufio.Writer
+	line []byte
 }
 
 func newCSV(w io.Writer, columns []Column) (*csvWriter, error) {
-	c := &csvWriter{out: bufio.NewWriter(w), columns: columns}
+	c := &csvWriter{out: bufio.NewWriter(w)}
 	for i, column := range columns {
 		c.separate(i)
 		c.line = append(c.line, column.Name...)
@@ -38,28 +38,20 @@ func (c *csvWriter) endLine() error {
 	return err
 }
 
-func (c *csvWriter) Write(row []value) error {
+func (c *csvWriter) Write(row []any) error {
 	for i, v := range row {
 		c.separate(i)
-		if v.null {
-			continue
-		}
-		switch kinds[c.columns[i].Type] {
-		case kindText:
+		switch v := v.(type) {
+		case string:
 			c.line = append(c.line, '"')
-			for _, b := range v.text {
-				if b == '"' {
-					c.line = append(c.line, '"')
-				}
-				c.line = append(c.line, b)
-			}
+			c.line = append(c.line, strings.ReplaceAll(v, `"`, `""`)...)
 			c.line = append(c.line, '"')
-		case kindNumber:
-			c.line = strconv.AppendInt(c.line, v.number, 10)
-		case kindBool:
-			c.line = strconv.AppendBool(c.line, v.number != 0)
-		case kindTime:
-			c.line = time.UnixMicro(v.number).UTC().AppendFormat(c.line, csvTime)
+		case int64:
+			c.line = strconv.AppendInt(c.line, v, 10)
+		case bool:
+			c.line = strconv.AppendBool(c.line, v)
+		case time.Time:
+			c.line = v.UTC().AppendFormat(c.line, csvTime)
 		}
 	}
 	return c.endLine()

@@ -177,6 +177,12 @@ func (e Export) writeFile(ctx context.Context, tx pgx.Tx, file *File) error {
 	return closeDurable(out)
 }
 
+// rowWriter writes the rows of one file. A row has what pgx makes of the types of goTypes; nil is null.
+type rowWriter interface {
+	Write(row []any) error
+	Close() error // writes the rest; it does not close the file
+}
+
 // copyRows writes the next rows of a cursor, and returns how many there were.
 func copyRows(ctx context.Context, tx pgx.Tx, file *File, to rowWriter) (count int64, err error) {
 	fetch := fmt.Sprintf("fetch %d from %s", rowsPerFetch, cursorOf(file))
@@ -185,11 +191,16 @@ func copyRows(ctx context.Context, tx pgx.Tx, file *File, to rowWriter) (count i
 		return 0, err
 	}
 	defer rows.Close()
-	row := make([]value, len(file.Columns))
 	for rows.Next() {
-		for i, raw := range rows.RawValues() {
-			if row[i], err = decode(&file.Columns[i], raw); err != nil {
-				return count, err
+		row, err := rows.Values()
+		if err != nil {
+			return count, err
+		}
+		for i, v := range row {
+			switch v.(type) {
+			case nil, string, int64, bool, time.Time:
+			default:
+				return count, fmt.Errorf("column %s has the value %v, which an export has no form for", file.Columns[i].Name, v)
 			}
 		}
 		if err := to.Write(row); err != nil {

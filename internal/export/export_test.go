@@ -292,3 +292,17 @@ func TestAKilledExportLeavesNothingThatLooksComplete(t *testing.T) {
 	require.NoDirExists(t, path+".partial")
 	require.Equal(t, 1, start().Exit(t), "the folder is not empty any more")
 }
+
+func TestATimeWithoutAnEndIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx, s := fixture.Applied(t, fixture.Pack("e1", "p1", "u1", 1))
+	_, err := s.Pool().Exec(ctx, "update credit_ledger set expires_at = 'infinity'")
+	require.NoError(t, err)
+	for _, format := range Formats {
+		folder, err := NewFolder(filepath.Join(t.TempDir(), "out"))
+		require.NoError(t, err)
+		_, err = Export{Tables: s, Folder: folder, Format: format}.Run(ctx)
+		folder.Close()
+		require.ErrorContains(t, err, "export credit_ledger: column expires_at has the value infinity", format)
+	}
+}

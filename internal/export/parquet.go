@@ -4,12 +4,22 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 )
 
 // rowsPerGroup is how many rows are in memory at a time, compressed. DuckDB's own files have as many in a group.
 const rowsPerGroup = 122_880
+
+const timeType = "timestamp with time zone"
+
+// goTypes are the types of the contract's columns, and those of which Parquet makes its columns. A time is the number of
+// microseconds since 1970.
+var goTypes = map[string]reflect.Type{
+	"text": reflect.TypeFor[string](), "bigint": reflect.TypeFor[int64](), "boolean": reflect.TypeFor[bool](),
+	timeType: reflect.TypeFor[int64](),
+}
 
 // parquetWriter writes a file with a column for each of the table's, in the same order.
 type parquetWriter struct {
@@ -27,42 +37,38 @@ func newParquet(w io.Writer, columns []Column) *parquetWriter {
 // schemaOf makes a struct type of the columns, because a group that is made by hand has its columns in the order of
 // their names.
 func schemaOf(columns []Column) *parquet.Schema {
-	types := map[kind]reflect.Type{
-		kindText: reflect.TypeFor[string](), kindNumber: reflect.TypeFor[int64](), kindBool: reflect.TypeFor[bool](),
-		kindTime: reflect.TypeFor[int64](),
-	}
 	fields := make([]reflect.StructField, len(columns))
 	for i, column := range columns {
 		tag := column.Name
 		if column.Nullable {
 			tag += ",optional"
 		}
-		if kinds[column.Type] == kindTime {
+		if column.Type == timeType {
 			tag += ",timestamp(microsecond:utc)"
 		}
 		fields[i] = reflect.StructField{
-			Name: fmt.Sprint("Column", i), Type: types[kinds[column.Type]],
+			Name: fmt.Sprint("Column", i), Type: goTypes[column.Type],
 			Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag)),
 		}
 	}
 	return parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 }
 
-func (p *parquetWriter) Write(row []value) error {
+func (p *parquetWriter) Write(row []any) error {
 	for i, v := range row {
 		var to parquet.Value // null
-		if !v.null {
-			switch kinds[p.columns[i].Type] {
-			case kindText:
-				to = parquet.ByteArrayValue(v.text)
-			case kindBool:
-				to = parquet.BooleanValue(v.number != 0)
-			default:
-				to = parquet.Int64Value(v.number)
-			}
+		switch v := v.(type) {
+		case string:
+			to = parquet.ByteArrayValue([]byte(v))
+		case int64:
+			to = parquet.Int64Value(v)
+		case bool:
+			to = parquet.BooleanValue(v)
+		case time.Time:
+			to = parquet.Int64Value(v.UnixMicro())
 		}
 		defined := 0
-		if p.columns[i].Nullable && !v.null {
+		if p.columns[i].Nullable && v != nil {
 			defined = 1
 		}
 		p.row[i] = to.Level(0, defined, i)

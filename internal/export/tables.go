@@ -95,7 +95,7 @@ func (s source) columns(ctx context.Context, tx pgx.Tx, schema string) (columns 
 		return nil, "", err
 	}
 	for _, column := range columns {
-		if _, known := kinds[column.Type]; !known {
+		if goTypes[column.Type] == nil {
 			return nil, "", fmt.Errorf("column %s of %s has the type %s, which an export has no form for",
 				column.Name, s.name, column.Type)
 		}
