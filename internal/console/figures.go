@@ -142,9 +142,10 @@ func periodLabel(from time.Time, by browse.Step) string {
 	return from.Format("01-02")
 }
 
-// countLabel labels a whole number.
+// countLabel labels a number of things. What is drawn below the axis is a number, too.
 func countLabel(value float64) string {
-	if math.Abs(value) > math.MaxInt64/2 {
+	value = math.Abs(value)
+	if value > math.MaxInt64/2 {
 		return strconv.FormatFloat(value, 'g', 3, 64)
 	}
 	return page.Grouped(int64(math.Round(value)))

@@ -28,7 +28,7 @@ func TestDeliveriesAreThoseOfTheLastHour(t *testing.T) {
 	require.Equal(t, deliveryMinute{noon.Add(-59 * time.Minute), 4, 2, []uint64{3, 2, 1}}, got.Minutes[0])
 	require.Equal(t, deliveryMinute{noon, 4, 0, []uint64{4, 0, 0}}, got.Minutes[59])
 	require.NoError(t, got.Drawing.Fault)
-	require.Contains(t, got.Drawing.SVG, "12:01, refused: -2")
+	require.Contains(t, got.Drawing.SVG, "12:01, refused: 2")
 }
 
 func TestNothingIsSaidOfDeliveriesThatAreNotKnown(t *testing.T) {

@@ -39,7 +39,7 @@ const (
 	digit        = 7.0 // the width of a digit, at most
 	letterHeight = 4.0 // from the middle of a line of text to its base
 	maxTicks     = 5
-	maxLabels    = 4
+	maxLabels    = 4 // where there is no room for all
 )
 
 //go:embed chart.svg
@@ -117,6 +117,9 @@ func (c Chart) layout() layout {
 func (l *layout) place(y func(float64) float64) {
 	place := (right - l.Left) / float64(max(1, len(l.Periods)))
 	each := max(1, int(math.Ceil(float64(len(l.Periods))/maxLabels)))
+	if l.fit(place) {
+		each = 1
+	}
 	for i, text := range l.Periods {
 		if i%each == 0 {
 			l.Labels = append(l.Labels, mark{X: l.Left + (float64(i)+.5)*place, Y: bottom + 16, Text: text})
@@ -157,6 +160,16 @@ func (l *layout) place(y func(float64) float64) {
 		l.Legend = append(l.Legend, key{x, x + 14, s.Class, s.Name, i >= len(l.Bars)})
 		x += 26 + letter*float64(utf8.RuneCountInString(s.Name))
 	}
+}
+
+// fit reports whether the labels of all periods have room beside each other.
+func (l *layout) fit(place float64) bool {
+	for _, text := range l.Periods {
+		if letter*float64(utf8.RuneCountInString(text))+4 > place {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *layout) title(s Series, i int) string {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -20,6 +22,9 @@ func drawn(t *rapid.T) Chart {
 	amount := rapid.OneOf(rapid.Just(0.0), rapid.Just(math.NaN()), rapid.Float64Range(-1e15, 1e15), rapid.Float64Range(-3, 3))
 	values := rapid.SliceOfN(amount, places, places)
 	c := Chart{Title: "t", Description: "d", Label: digits, Whole: rapid.Bool().Draw(t, "whole"), Periods: make([]string, places)}
+	for i := range c.Periods {
+		c.Periods[i] = strings.Repeat("1", rapid.IntRange(0, 12).Draw(t, "letters"))
+	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "bars") {
 		c.Bars = append(c.Bars, Series{fmt.Sprint("bar", i), "bar", values.Draw(t, "values")})
 	}
@@ -52,8 +57,22 @@ func TestEverythingIsWithinTheFrame(t *testing.T) {
 		for _, tick := range l.Ticks {
 			within(l.Left, tick.Y)
 		}
-		require.LessOrEqual(t, len(l.Labels), maxLabels)
+		for i, label := range l.Labels[min(1, len(l.Labels)):] {
+			if len(l.Labels) > maxLabels {
+				half := func(m mark) float64 { return letter * float64(utf8.RuneCountInString(m.Text)) / 2 }
+				require.Less(t, l.Labels[i].X+half(l.Labels[i]), label.X-half(label), "labels do not touch")
+			}
+		}
 	})
+}
+
+func TestEachOfFewPeriodsHasALabel(t *testing.T) {
+	t.Parallel()
+	months := []string{"2026-12", "2027-01", "2027-09", "2027-10", "2027-11", "never"}
+	values := Series{"credits", "gain", []float64{30000, 25000, 6000, 8000, 4000, 126000}}
+	require.Len(t, Chart{Label: digits, Periods: months, Bars: []Series{values}}.layout().Labels, len(months))
+	days := slices.Repeat([]string{"11-08"}, 30)
+	require.Len(t, Chart{Label: digits, Periods: days}.layout().Labels, maxLabels)
 }
 
 // Heights are in proportion to the values.
