@@ -37,7 +37,7 @@ func concerns(o *overviewPage) []concern {
 	slices.SortStableFunc(money, func(a, b concern) int { return cmp.Compare(b.Sum, a.Sum) })
 	rest.OfTables(&o.Status)
 	rest.OfArchive(o.Ingest)
-	rest.Add(o.Standing.Debtors > 0, "", "Their next credits pay it. To forgive it, give them the credits: ingest give.", "%s %s.",
+	rest.Add(o.Standing.Debtors > 0, "", "Their next credits pay it. To forgive it, give them the credits: `ingest give`.", "%s %s.",
 		page.Clause(o.Standing.Debtors, "buyer", "owes", "owe"), page.Count(o.Standing.Owed, "credit"))
 	rest.OfInvitations(o.Pauses)
 	rest.Add(o.Figures.Fault != "", "", "", "Purchases that granted nothing, disputes and payments without a customer are not known: %s.", o.Figures.Fault)
@@ -57,7 +57,7 @@ func (l *moneyList) ofPurchases(groups []browse.Ungranted) {
 		one.What = fmt.Sprintf("%s%s granted nothing: %s.", page.Count(g.Count, "purchase"), of, moneyOf(&g.Amounts))
 		switch {
 		case g.Catalogue != "":
-			one.Next, one.Code = "Put the product into the catalogue, then: projector rebuild --promote.", g.Catalogue
+			one.Next, one.Code = "Put the product into the catalogue, then: `projector rebuild --promote`.", g.Catalogue
 		case g.Reason == string(projections.PaymentConflict):
 			one.Next = "Look at who paid, and refund what was paid twice."
 		case len(g.Purchases) > 0 && g.Purchases[0].Repair != "":

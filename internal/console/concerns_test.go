@@ -57,7 +57,7 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 			o.Ingest.Archive = &archive.State{LastError: "the store does not answer"}
 		},
 		"Ingest stores nothing now: the disk is full.": func(o *overviewPage) { o.Ingest.NotReady = "the disk is full" },
-		"Deliveries of shop are not stored. It stops trying in 4 h.": func(o *overviewPage) {
+		"Some deliveries of shop were not stored. The provider stops trying in 4 h.": func(o *overviewPage) {
 			o.Ingest.GivesUp = map[string]float64{"shop": (4*time.Hour + 12*time.Minute).Seconds()}
 		},
 		"shop has stopped trying a delivery that was not stored.": func(o *overviewPage) { o.Ingest.GivesUp = map[string]float64{"shop": 0} },
@@ -125,7 +125,7 @@ func TestWhatCostsMostMoneyIsSaidFirst(t *testing.T) {
 	for _, one := range concerns(&o) {
 		all, codes = append(all, strings.Fields(one.What)[0]+strings.Fields(one.What)[1]), append(codes, one.Code)
 	}
-	require.Equal(t, []string{"Deliveriesof", "1subscription", "1purchase", "1dispute", "1purchase", "Thedatabase"}, all)
+	require.Equal(t, []string{"Somedeliveries", "1subscription", "1purchase", "1dispute", "1purchase", "Thedatabase"}, all)
 	require.Equal(t, []string{"", "", "a: {kind: pro}", "", "ingest complete t1 --user USER", ""}, codes)
 }
 

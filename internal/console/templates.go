@@ -30,6 +30,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"monthBegin":  clock{}.monthBegin,
 	"clean":       page.Clean,
 	"split":       func(command string) []string { return strings.Split(page.Clean(command), " ") },
+	"quoted":      quoted,
 	"words":       words,
 	"digits":      digits,
 	"whole":       whole,
@@ -50,6 +51,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"nonzero":      func(digits string) string { return strings.TrimPrefix(digits, "0") },
 	"grouped":      page.Grouped,
 	"meaning":      meaning,
+	"completeIt":   func() string { return browse.CompleteIt },
 
 	"percent":  percent,
 	"sum":      sumOf,
@@ -88,6 +90,20 @@ func parse(all *template.Template) *template.Template {
 }
 
 // words is a status, an outcome or a reason for people: "past due".
+// quotedPart is a part of a sentence: words, or a command that was between backquotes.
+type quotedPart struct {
+	Text    string
+	Command bool
+}
+
+// quoted cuts a sentence at its backquotes.
+func quoted(sentence string) (out []quotedPart) {
+	for i, text := range strings.Split(sentence, "`") {
+		out = append(out, quotedPart{text, i%2 == 1})
+	}
+	return out
+}
+
 func words(name any) string { return strings.ReplaceAll(page.Clean(fmt.Sprint(name)), "_", " ") }
 
 // noValue stands for what there is none of.

@@ -19,7 +19,7 @@ import (
 // Concern is something that somebody has to look at.
 type Concern struct {
 	What string `json:"what"`
-	Next string `json:"next,omitempty"` // the step that repairs it
+	Next string `json:"next,omitempty"` // the step that repairs it; commands are between backquotes
 	Code string `json:"code,omitempty"` // a command, or a line of a file, that belongs to the step
 	Path string `json:"path"`           // of the console's page that tells more; may end with a place in it
 
@@ -62,8 +62,8 @@ const (
 // refusals are the answers to deliveries that cost money: what was sent was not stored.
 var refusals = map[string]struct{ what, next string }{
 	"unauthorized": {"had no valid signature", "If the provider's dashboard shows them, compare the secret there with the variable of ingest."},
-	"unavailable":  {"could not be stored", "The provider repeats them. Look at: ingest status."},
-	"too_many":     {"came while too many were under way", "The provider repeats them. Look at: ingest status."},
+	"unavailable":  {"could not be stored", "The provider repeats them. Look at: `ingest status`."},
+	"too_many":     {"came while too many were under way", "The provider repeats them. Look at: `ingest status`."},
 	"too_large":    {"had a body that is too large", "See MAX_BODY_BYTES in the documentation of the variables."},
 }
 
@@ -73,7 +73,7 @@ const LastHour = "/#hour"
 // OfIngest says what ingest tells of deliveries, or that it tells nothing, because of fault.
 func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 	if ingest == nil {
-		l.urgent(true, "/projectors", "Start ingest. When it runs, it pulls what was missed, or: ingest pull PROVIDER.",
+		l.urgent(true, "/projectors", "Start ingest. When it runs, it pulls what was missed, or: `ingest pull PROVIDER`.",
 			"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: %s.", fault)
 		return
 	}
@@ -84,9 +84,9 @@ func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
 		if left < givesUpSoon {
 			add = l.urgent
 		}
-		add(left > 0, LastHour, "Repair what keeps ingest from storing: ingest status.",
-			"Deliveries of %s are not stored. It stops trying in %s.", name, page.Duration(left))
-		add(left <= 0, LastHour, "Get what was missed: ingest pull "+name+".",
+		add(left > 0, LastHour, "Repair what keeps ingest from storing; look at: `ingest status`.",
+			"Some deliveries of %s were not stored. The provider stops trying in %s.", name, page.Duration(left))
+		add(left <= 0, LastHour, "Get what was missed: `ingest pull "+name+"`.",
 			"%s has stopped trying a delivery that was not stored.", name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(ingest.RefusesSignatures)) {
@@ -129,7 +129,7 @@ func (l *List) OfParts(s *status.Status) {
 	if s.Database == nil {
 		return
 	}
-	next := "Start one: projector run. If one runs, projector healthcheck says what it waits for."
+	next := "Start one: `projector run`. If one runs, `projector healthcheck` says what it waits for."
 	if s.LogFault != "" {
 		next = "None can without the log. When it is back, a projector that runs goes on by itself."
 	}
@@ -154,9 +154,9 @@ func (l *List) OfTables(s *status.Status) {
 	if s.Database == nil {
 		return
 	}
-	l.urgent(s.Database.Quarantined.Count > 0, "/rejected", "Undo what was changed in the database, then: projector quarantine retry SEQ.",
+	l.urgent(s.Database.Quarantined.Count > 0, "/rejected", "Undo what was changed in the database, then: `projector quarantine retry SEQ`.",
 		"The database refused the rows of %s. Their customers got nothing.", page.Count(s.Database.Quarantined.Count, "event"))
-	l.Add(s.Database.OutOfOrder.Count > 0, "/projectors", "Run projector settle.",
+	l.Add(s.Database.OutOfOrder.Count > 0, "/projectors", "Run `projector settle`.",
 		"%s applied out of the log's order.", page.Clause(s.Database.OutOfOrder.Count, "event", "was", "were"))
 }
 
@@ -166,7 +166,7 @@ func (l *List) OfArchive(ingest *logreport.Ingest) {
 		return
 	}
 	a := ingest.Archive
-	l.urgent(a.LastError != "" || a.Damaged > 0, "/projectors", "Look at: ingest archive.",
+	l.urgent(a.LastError != "" || a.Damaged > 0, "/projectors", "Look at: `ingest archive`.",
 		"The archive lacks a part of the log: %s.", cmp.Or(a.LastError, "segments are damaged or missing"))
 }
 

@@ -54,7 +54,7 @@ func TestWhatStopsMoneyIsUrgent(t *testing.T) {
 	refusals.Archive = &archive.State{LastError: "the store does not answer"}
 	require.Equal(t, []string{
 		"Ingest stores nothing now: the disk is full.",
-		"Deliveries of shop are not stored. It stops trying in 60 min.",
+		"Some deliveries of shop were not stored. The provider stops trying in 60 min.",
 		"No signature of shop was valid for 31 min.",
 		"The database refused the rows of 1 event. Their customers got nothing.",
 		"The archive lacks a part of the log: the store does not answer.",

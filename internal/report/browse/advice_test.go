@@ -31,7 +31,7 @@ func TestAnEventThatSaysWhatTheAdviceAsksForIsUsed(t *testing.T) {
 	require.Equal(t, "rejectedunknown_product", sent(`"kind":"one_time",`+user))
 	require.Equal(t, "applied", sent(user+product))
 	for _, word := range []string{"--user USER", "--product PRODUCT", "kind and credits"} {
-		require.Contains(t, completeIt, word)
+		require.Contains(t, CompleteIt, word)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestAReversalThatSaysWhatTheAdviceAsksForTakesBack(t *testing.T) {
 		require.EqualValues(t, 50, credits.Reversed)
 	}
 	require.Equal(t, sendReversal, advice(string(projections.OutOfRange), true))
-	require.Contains(t, advice(string(projections.OutOfRange), false), completeIt)
+	require.Contains(t, advice(string(projections.OutOfRange), false), CompleteIt)
 }
 
 // If the order were sent as the transaction, the event that brings the real one would be about another payment.
@@ -61,8 +61,8 @@ func TestTheAdviceAboutAPaymentThatHasOnlyAnOrderLeavesItsTransactionOpen(t *tes
 	)
 	credits, _ := state.Credits.Get("u1")
 	require.EqualValues(t, 100, credits.Granted)
-	for _, text := range []string{completeIt, sendReversal} {
-		require.Contains(t, text, "PAYMENT is its transaction; if it has only an order, name that and add --order.")
+	for _, text := range []string{CompleteIt, sendReversal} {
+		require.Contains(t, text, "PAYMENT is its transaction; if it has only an order, name that and add `--order`.")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,13 +33,16 @@ type RejectedGroup struct {
 	Reason  string            `json:"reason"`
 	Type    string            `json:"event_type"`
 	Meaning string            `json:"meaning"` // of the reason
-	Advice  string            `json:"advice"`  // what to do
+	Advice  string            `json:"advice"`  // what to do; may end with CompleteIt
 	Events  int64             `json:"events"`
 	Oldest  explain.WithWhy   `json:"oldest"`
 	Newest  []explain.WithWhy `json:"newest"` // some, the newest first
 	// Products has the provider's ids of the products that the catalogue does not have, of the newest events.
 	Products []string `json:"products,omitempty"`
 }
+
+// OwnAdvice is the advice without CompleteIt.
+func (g *RejectedGroup) OwnAdvice() string { return strings.TrimSuffix(g.Advice, CompleteIt) }
 
 // maxNewest is how many events are shown of a group.
 const maxNewest = 5
