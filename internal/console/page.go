@@ -122,7 +122,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 	case errors.Is(err, store.ErrNotPrepared):
 		said.Status, said.Title = http.StatusServiceUnavailable, "There are no tables yet"
 	default:
-		said.Status, said.Title = http.StatusServiceUnavailable, "The database does not answer"
+		said.Status, said.Title = http.StatusServiceUnavailable, "The tables cannot be read"
 		said.Detail += " " + c.withoutTables(r.Context())
 		c.Logger.WarnContext(r.Context(), "a page of the console cannot be read", "path", r.URL.Path, "error", err)
 	}
@@ -136,11 +136,11 @@ func (c *Console) withoutTables(ctx context.Context) string {
 	case fault != "":
 		return "Ingest does not answer either, so whether deliveries are stored is not known."
 	case state == nil:
-		return "What was stored meanwhile reaches the tables when the database is there again."
+		return "What was stored meanwhile reaches the tables later."
 	case state.NotReady != "":
 		return fmt.Sprintf("Ingest answers, but stores nothing: %s.", page.Clean(state.NotReady))
 	}
-	return "Ingest stores deliveries. What they mean reaches the tables when the database is there again."
+	return "Ingest stores deliveries, so none is lost: they reach the tables later."
 }
 
 // sentence is an error as a sentence for people.

@@ -68,10 +68,10 @@ func TestTheOverviewSaysWhatIsDownAndWhatItCannotKnow(t *testing.T) {
 	number, err := strconv.Atoi(strings.SplitN(string(pid), "\n", 2)[0])
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(number, syscall.SIGQUIT))
-	w.awaitOverview("The database does not answer", "Ingest does not answer either, so whether deliveries are stored is not known.")
+	w.awaitOverview("The tables cannot be read", "Ingest does not answer either, so whether deliveries are stored is not known.")
 	w.log = w.start("ingest", w.ingest...)
 	w.log.WaitFor(t, `msg="receiving deliveries"`)
-	w.awaitOverview("Ingest stores deliveries.")
+	w.awaitOverview("Ingest stores deliveries, so none is lost")
 }
 
 func TestAnEmptyInstallationSaysHowTheFirstEventComes(t *testing.T) {
