@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
@@ -16,6 +17,11 @@ import (
 type searchPage struct {
 	Asked string       `json:"q"`
 	Hits  []browse.Hit `json:"hits"`
+}
+
+// Short reports whether the text is too short for the beginning of an id.
+func (p searchPage) Short() bool {
+	return utf8.RuneCountInString(strings.TrimSpace(p.Asked)) < browse.MinPrefix
 }
 
 // search shows everything that has an id. If there is only one hit, a browser is sent to its page.

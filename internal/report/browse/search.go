@@ -102,8 +102,8 @@ func (h *hits) look(ctx context.Context, tx pgx.Tx, from, to string, names bool,
 	return err
 }
 
-// minPrefix is how many characters of the beginning of an id are enough for a search.
-const minPrefix = 3
+// MinPrefix is how many characters of the beginning of an id are enough for a search.
+const MinPrefix = 3
 
 //go:embed keeps_prefixes.sql
 var keepsPrefixesSQL string
@@ -111,7 +111,7 @@ var keepsPrefixesSQL string
 // beginnings adds what has an id that begins with text. Each kind is a range of an index, so the database's collation must
 // keep ids with the same beginning together; otherwise nothing is added.
 func (h *hits) beginnings(ctx context.Context, tx pgx.Tx, text string, names bool) error {
-	if utf8.RuneCountInString(text) < minPrefix {
+	if utf8.RuneCountInString(text) < MinPrefix {
 		return nil
 	}
 	var kept bool
