@@ -64,8 +64,9 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"noProjector":    func() string { return attention.NoProjector },
 	"replicasBehind": attention.ReplicasBehind,
 
-	"number": func(n int) int64 { return int64(n) },
-	"day":    func(t time.Time) string { return t.Format(time.DateOnly) },
+	"number":  func(n int) int64 { return int64(n) },
+	"day":     func(t time.Time) string { return t.Format(time.DateOnly) },
+	"lastDay": func(end time.Time) string { return end.AddDate(0, 0, -1).Format(time.DateOnly) },
 	"rejections": func(list []status.OutcomeCount) (sum int64) {
 		for _, count := range list {
 			if count.Reason != "" {
@@ -89,7 +90,6 @@ func parse(all *template.Template) *template.Template {
 	return template.Must(all, err)
 }
 
-// words is a status, an outcome or a reason for people: "past due".
 // quotedPart is a part of a sentence: words, or a command that was between backquotes.
 type quotedPart struct {
 	Text    string
@@ -104,10 +104,12 @@ func quoted(sentence string) (out []quotedPart) {
 	return out
 }
 
+// words is a status, an outcome or a reason for people: "past due".
 func words(name any) string { return strings.ReplaceAll(page.Clean(fmt.Sprint(name)), "_", " ") }
 
-// noValue stands for what there is none of.
-const noValue = "–"
+// noValue stands for what there is none of. The style sheet shows a dash in an empty cell of a wide window, and leaves the
+// cell out of a card.
+const noValue = ""
 
 // with returns a copy of the templates that writes times and dates by the clock.
 func with(c clock) *template.Template {
@@ -116,7 +118,7 @@ func with(c clock) *template.Template {
 	})
 }
 
-// digits formats a whole number, or a pointer to one, in plain digits; nil is a dash.
+// digits formats a whole number, or a pointer to one, in plain digits; nil is nothing.
 func digits(n any) string {
 	value := reflect.ValueOf(n)
 	if value.Kind() == reflect.Pointer {
@@ -145,7 +147,7 @@ func signed(n int64) string {
 	return "+" + page.Grouped(n)
 }
 
-// money formats an amount in a currency's minor unit: a whole number, a pointer to one, or a sum; nil is a dash.
+// money formats an amount in a currency's minor unit: a whole number, a pointer to one, or a sum; nil is nothing.
 func money(amount any, currency string) string {
 	text := digits(amount)
 	if text == noValue {

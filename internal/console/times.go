@@ -14,7 +14,7 @@ type clock struct {
 	now  func() time.Time
 }
 
-// at is a moment in the shop's time zone, and how long ago it is; the zero time is a dash.
+// at is a moment in the shop's time zone, and how long ago it is; the zero time is nothing.
 func (c clock) at(t time.Time) template.HTML {
 	if t.IsZero() {
 		return noValue
