@@ -21,9 +21,9 @@ func TestASubscriptionThatTurnedOutToBeALicenceIsNotShown(t *testing.T) {
 	require.Zero(t, shown)
 	server := run(t, console.Config{Log: shop.Log, Tables: shop.Tables, Guard: everybody{}, Logger: testenv.Logger(t)})
 	_, text := get(t, server, "/subscriptions/s1")
-	require.Contains(t, text, "The portal does not show this subscription.")
+	require.Contains(t, text, "It is not the plan of its customer.")
 	_, text = get(t, server, "/users/u1")
-	require.NotContains(t, text, "The portal shows this one")
+	require.NotContains(t, text, "The plan is this one")
 }
 
 func TestAKindThatChangesTheDirectionOfWritingIsEscaped(t *testing.T) {

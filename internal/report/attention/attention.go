@@ -131,7 +131,7 @@ func (l *List) OfParts(s *status.Status) {
 	}
 	next := "Start one: `projector run`. If one runs, `projector healthcheck` says what it waits for."
 	if s.LogFault != "" {
-		next = "None can without the log. When it is back, a projector that runs goes on by itself."
+		next = "No projector can work without the log. When the log is back, a projector that runs goes on by itself."
 	}
 	l.urgent(!s.Database.IsWorkedOn(), "/projectors", next, NoProjector)
 	if s.Lag != nil {
