@@ -88,6 +88,7 @@ func TestEveryPageCanBeReadByEverybody(t *testing.T) {
 				require.Equal(t, []string{page.title}, ask[[]string](tab, `[...document.querySelectorAll("h1")].map(h => h.textContent)`))
 				require.Equal(t, page.title+" · payfold", ask[string](tab, `document.title`))
 				require.Empty(t, wideElements(tab), "wider than the window, outside of a region that scrolls")
+				require.Empty(t, labelsOutsideOfCells(tab))
 				tab.requireAccessible()
 				tab.requireNoFaultsBut(page.status)
 			})
@@ -102,6 +103,12 @@ func wideElements(b *tab) []string {
 		if (document.documentElement.scrollWidth <= width) return [];
 		return [...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll")).map(e => e.outerHTML.slice(0, 200));
 	})()`)
+}
+
+// labelsOutsideOfCells are cells of cards that have no room for the label before their value.
+func labelsOutsideOfCells(b *tab) []string {
+	return ask[[]string](b, `[...document.querySelectorAll(".scroll td")].filter(cell =>
+		-parseFloat(getComputedStyle(cell, "::before").marginLeft) > parseFloat(getComputedStyle(cell).paddingLeft)).map(cell => cell.outerHTML)`)
 }
 
 func TestEveryPageWorksWithTheKeyboard(t *testing.T) {
