@@ -18,23 +18,28 @@ import (
 // watermark, the check ignores the records above it. progress is called after each block, by one goroutine at a time.
 // It may be nil.
 func (s *Store) Check(ctx context.Context, running bool, progress func(done, blocks int)) (*Report, error) {
+	return s.checkWith(running, s.onAllCores(ctx, progress))
+}
+
+// scanner reads blocks, and returns what each has.
+type scanner func(blocks []int) ([]blockScan, error)
+
+// checkWith is Check with a function that reads the blocks.
+func (s *Store) checkWith(running bool, scan scanner) (*Report, error) {
 	for {
 		expected, err := s.expect(running)
 		if err != nil {
 			return nil, err
 		}
-		report, err := s.check(ctx, expected, progress)
-		if err != nil || !running {
-			return report, err
-		}
-		// Messages that the running server has trimmed meanwhile must not count as missing.
-		if now, err := s.Watermark(); err != nil || now == nil || expected.watermark == nil || now.FirstBlock == expected.watermark.FirstBlock {
+		report, err := s.check(expected, scan)
+		// All that was to be checked may have been trimmed meanwhile.
+		if err != nil || !running || report.First <= expected.durable()+1 {
 			return report, err
 		}
 	}
 }
 
-func (s *Store) check(ctx context.Context, expected *expectation, progress func(done, blocks int)) (*Report, error) {
+func (s *Store) check(expected *expectation, scan scanner) (*Report, error) {
 	if len(expected.report.Damage) > 0 || expected.report.LogID == "" {
 		return expected.report, nil
 	}
@@ -42,12 +47,47 @@ func (s *Store) check(ctx context.Context, expected *expectation, progress func(
 	if err != nil {
 		return nil, err
 	}
-	scans, err := s.scanAll(ctx, from(expected.report.firstBlock, blocks), progress)
+	scans, err := scan(from(expected.report.firstBlock, blocks))
 	if err != nil {
 		return nil, err
 	}
+	if expected.running {
+		if scans, err = s.withoutTrimmed(expected, scans); err != nil {
+			return nil, err
+		}
+	}
 	s.evaluate(expected, scans)
 	return expected.report, nil
+}
+
+// withoutTrimmed leaves out what the running server has trimmed during the scan: it does not count as missing.
+func (s *Store) withoutTrimmed(e *expectation, scans []blockScan) ([]blockScan, error) {
+	now, err := s.Watermark()
+	if err != nil || now == nil || now.FirstBlock <= e.report.firstBlock {
+		return scans, err
+	}
+	e.report.First, e.report.firstBlock = now.First, now.FirstBlock
+	return slices.DeleteFunc(scans, func(scan blockScan) bool { return scan.number < now.FirstBlock }), nil
+}
+
+// Scrub is Check for a log that a server has open, on one core. It reads what the disk has, and not what the kernel has
+// in memory. pace is called after each block with its size, and can slow the check down.
+func (s *Store) Scrub(ctx context.Context, pace func(ctx context.Context, bytes int) error) (*Report, error) {
+	return s.checkWith(true, func(blocks []int) (scans []blockScan, err error) {
+		scans = make([]blockScan, len(blocks))
+		var buffer []byte
+		for n, block := range blocks {
+			forget(s.block(block))
+			if scans[n], buffer, err = s.scanBlock(block, buffer, nil); err != nil {
+				return nil, err
+			}
+			forget(s.block(block)) // the memory is for those who need it
+			if err := pace(ctx, scans[n].size); err != nil {
+				return nil, err
+			}
+		}
+		return scans, nil
+	})
 }
 
 // blockScan is the content of one block.
@@ -55,6 +95,10 @@ type blockScan struct {
 	number int
 	size   int
 	pieces []piece
+}
+
+func (s *Store) onAllCores(ctx context.Context, progress func(done, blocks int)) scanner {
+	return func(blocks []int) ([]blockScan, error) { return s.scanAll(ctx, blocks, progress) }
 }
 
 func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, blocks int)) ([]blockScan, error) {

@@ -32,7 +32,7 @@ func (s *Store) Recover(ctx context.Context, progress func(done, blocks int)) (*
 	if err := s.writeAgain(expected); err != nil {
 		return nil, err
 	}
-	report, err := s.check(ctx, expected, progress)
+	report, err := s.check(expected, s.onAllCores(ctx, progress))
 	if err != nil {
 		return nil, err
 	}

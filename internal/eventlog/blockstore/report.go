@@ -77,13 +77,14 @@ func (d Damage) String() string {
 // DamagedError says why a log must not be opened. No file was changed.
 type DamagedError struct{ Report *Report }
 
-const maxNamed = 5
+// MaxNamed is how much damage a message names.
+const MaxNamed = 5
 
 func (e *DamagedError) Error() string {
 	var out strings.Builder
 	out.WriteString("the log is not opened, and nothing in it was changed:")
 	for n, d := range e.Report.Damage {
-		if n == maxNamed {
+		if n == MaxNamed {
 			fmt.Fprintf(&out, "\n  and %d more", len(e.Report.Damage)-n)
 			break
 		}

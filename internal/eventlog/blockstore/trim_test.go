@@ -110,25 +110,61 @@ func TestDamageOfWhatATrimKeepsIsFound(t *testing.T) {
 	w.starts(40)
 }
 
-// A running server removes blocks while they are read.
+// A running server removes blocks while they are read. What is left is read once.
 func TestACheckBesideATrimFindsNoDamage(t *testing.T) {
+	t.Parallel()
+	for name, check := range map[string]func(s *Syncer, afterBlock func()) (*Report, error){
+		"check": func(s *Syncer, afterBlock func()) (*Report, error) {
+			return s.Check(t.Context(), true, func(int, int) { afterBlock() })
+		},
+		"scrub": func(s *Syncer, afterBlock func()) (*Report, error) {
+			return s.Scrub(t.Context(), func(context.Context, int) error { afterBlock(); return nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := build(t, 10, 10, 10, 10).mark(40, false)
+			s, err := w.Recover(t.Context(), nil)
+			require.NoError(t, err)
+			calls := 0
+			report, err := check(s, func() {
+				if calls++; calls == 1 {
+					_, err := s.Trim(25)
+					require.NoError(t, errors.Join(err, ignoreMissing(os.Remove(w.block(1))), ignoreMissing(os.Remove(w.block(2)))))
+				}
+			})
+			require.NoError(t, err)
+			require.Equal(t, 4, calls)
+			require.Empty(t, report.Damage)
+			require.Equal(t, []uint64{21, 40, 20}, []uint64{report.First, report.Last, report.Events})
+			require.NoError(t, s.Close(true))
+		})
+	}
+}
+
+// If everything is removed that was durable when the check began, it begins again.
+func TestACheckWhoseMessagesAreAllTrimmedBeginsAgain(t *testing.T) {
 	t.Parallel()
 	w := build(t, 10, 10, 10, 10).mark(40, false)
 	s, err := w.Recover(t.Context(), nil)
 	require.NoError(t, err)
-	trim := func(context.Context) error {
-		_, err := s.Trim(25)
-		return errors.Join(err, ignoreMissing(os.Remove(w.block(1))), ignoreMissing(os.Remove(w.block(2))))
-	}
 	calls := 0
-	report, err := w.Check(t.Context(), true, func(int, int) {
+	report, err := s.Scrub(t.Context(), func(context.Context, int) error {
 		if calls++; calls == 1 {
-			require.NoError(t, trim(t.Context()))
+			w.write(w.block(5), w.message(5, 41))
+			w.write(w.block(6), w.message(6, 42))
+			require.NoError(t, s.Flush(42))
+			_, err := s.Trim(42)
+			require.NoError(t, err)
+			for block := 1; block <= 5; block++ {
+				require.NoError(t, os.Remove(w.block(block)))
+			}
 		}
+		return nil
 	})
 	require.NoError(t, err)
 	require.Empty(t, report.Damage)
-	require.Equal(t, []uint64{21, 40, 20}, []uint64{report.First, report.Last, report.Events})
+	require.Equal(t, []uint64{42, 42, 1}, []uint64{report.First, report.Last, report.Events})
 	require.NoError(t, s.Close(true))
 }
 
