@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ const soon = wait.Timeout
 // cluster is three servers from the files of deploy/nats, each with its own environment.
 type cluster struct {
 	servers []*server.Server
+	options map[*server.Server]*server.Options
 	hosts   string
 }
 
@@ -41,7 +43,7 @@ func startClusterOf(t *testing.T, folder string) (*cluster, context.Context) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*soon)
 	t.Cleanup(cancel)
 	addresses := []string{ports.Free(t), ports.Free(t), ports.Free(t)}
-	c := &cluster{}
+	c := &cluster{options: map[*server.Server]*server.Options{}}
 	for i, address := range addresses {
 		environment := map[string]string{
 			"NAME": fmt.Sprint("nats-", i+1), "LISTEN": "127.0.0.1:-1", "STORE": t.TempDir(), "CLUSTER_LISTEN": address,
@@ -62,6 +64,20 @@ func startClusterOf(t *testing.T, folder string) (*cluster, context.Context) {
 	return c, ctx
 }
 
+// withRights returns the configuration of deploy/nats with the lines that an archive needs.
+func withRights(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("..", "..", "deploy", "nats"))))
+	rights := filepath.Join(folder, "ingest.conf")
+	text, err := os.ReadFile(rights)
+	require.NoError(t, err)
+	enabled := strings.ReplaceAll(string(text), `# "$JS.API`, `"$JS.API`)
+	require.NotEqual(t, string(text), enabled)
+	require.NoError(t, os.WriteFile(rights, []byte(enabled), 0o600))
+	return folder
+}
+
 // processEnvironment is held by the test that has set variables of the process.
 var processEnvironment sync.Mutex
 
@@ -78,7 +94,7 @@ func readConfig(t *testing.T, folder string, environment map[string]string) *ser
 	return options
 }
 
-func (c *cluster) start(t *testing.T, options *server.Options) {
+func (c *cluster) start(t *testing.T, options *server.Options) *server.Server {
 	t.Helper()
 	require.True(t, options.SyncAlways, "an acknowledged event is on disk")
 	require.EqualValues(t, 1<<20, options.MaxPayload)
@@ -89,7 +105,23 @@ func (c *cluster) start(t *testing.T, options *server.Options) {
 	s.Start()
 	t.Cleanup(func() { stopServer(s) })
 	require.True(t, s.ReadyForConnections(soon))
-	c.servers = append(c.servers, s)
+	c.servers = slices.DeleteFunc(c.servers, func(former *server.Server) bool { return former.Name() == s.Name() })
+	c.servers, c.options[s] = append(c.servers, s), options
+	return s
+}
+
+// server returns the server of that name.
+func (c *cluster) server(name string) *server.Server {
+	return c.servers[slices.IndexFunc(c.servers, func(s *server.Server) bool { return s.Name() == name })]
+}
+
+// current returns an error unless all servers have what the leader has.
+func (c *cluster) current(ctx context.Context, log *eventlog.Log) error {
+	info, err := log.Info(ctx)
+	if err == nil && info.Current != len(c.servers) {
+		err = fmt.Errorf("only %v are current", info.Servers)
+	}
+	return err
 }
 
 func stopServer(s *server.Server) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -182,15 +180,7 @@ func TestADeployedReaderCannotMakeTheServerWrite(t *testing.T) {
 // stream's own settings decide whether anything can be removed.
 func TestADeployedIngestArchivesAndTrims(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join("..", "..", "deploy", "nats"))))
-	rights := filepath.Join(folder, "ingest.conf")
-	text, err := os.ReadFile(rights)
-	require.NoError(t, err)
-	enabled := strings.ReplaceAll(string(text), `# "$JS.API`, `"$JS.API`)
-	require.NotEqual(t, string(text), enabled)
-	require.NoError(t, os.WriteFile(rights, []byte(enabled), 0o600))
-	c, ctx := startClusterOf(t, folder)
+	c, ctx := startClusterOf(t, withRights(t))
 	config := eventlog.StreamConfig{Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Minute, Trimmable: true}
 	ingest, _ := c.createStreamOf(ctx, t, config)
 	const messages = 50

@@ -30,5 +30,6 @@
 //	restore.go          creates a lost log again
 //	trim.go             removes the oldest messages, which the archive has
 //	recover.go          checks the files before the server opens them
+//	scrub.go            reads old messages now and then, so that damage is noticed
 //	files.go            the server's files, without the server: checks them, and reads messages from them
 package eventlog

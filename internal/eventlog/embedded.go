@@ -132,6 +132,9 @@ func (s *Server) start(ctx context.Context) (err error) {
 	return nil
 }
 
+// embeddedName is the server's name.
+const embeddedName = "payfold"
+
 // maxDiskSpace is more than any disk has. Without it the server would refuse every message
 // once the log has taken three quarters of the space that was free when it started.
 const maxDiskSpace = 1 << 60
@@ -140,7 +143,7 @@ const maxDiskSpace = 1 << 60
 // inside the process.
 func (s *Server) run() (err error) {
 	options := &server.Options{
-		ServerName: "payfold", DontListen: true,
+		ServerName: embeddedName, DontListen: true,
 		JetStream: true, StoreDir: s.store.Root(),
 		JetStreamMaxStore: maxDiskSpace,
 		NoSigs:            true,

@@ -38,7 +38,8 @@ type Info struct {
 
 	Trimmable  bool // the stream was made so that its oldest messages can be removed
 	Replicas   int
-	Current    int // number of replicas that have what the leader has, with the leader; others are behind or away
+	Current    int      // number of replicas that have what the leader has, with the leader; others are behind or away
+	Servers    []string // their names
 	Durability Durability
 	Unsafe     error // an UnsafeError; nil if the stream keeps every event
 }
@@ -75,6 +76,7 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		return Info{}, fmt.Errorf("read stream info of %s: %w", l.name, err)
 	}
 	have := stream.CachedInfo()
+	servers := l.current(have.Cluster)
 	partitions, err := strconv.Atoi(have.Config.Metadata[blockstore.MetaPartitions])
 	if err != nil || partitions < 1 || have.Config.Metadata[blockstore.MetaLogID] == "" {
 		return Info{}, fmt.Errorf("stream %s was not made by payfold: its metadata lacks %s or %s", l.name, blockstore.MetaLogID, blockstore.MetaPartitions)
@@ -97,7 +99,8 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 		Bytes:       have.State.Bytes,
 		Trimmable:   have.Config.Metadata[blockstore.MetaTrimmable] != "",
 		Replicas:    have.Config.Replicas,
-		Current:     current(have.Cluster),
+		Current:     len(servers),
+		Servers:     servers,
 		Durability:  l.durability(have.Config.Replicas),
 		Unsafe:      checkStream(have, partitions),
 	}
@@ -110,17 +113,26 @@ func (l *Log) Info(ctx context.Context) (Info, error) {
 	return info, nil
 }
 
-// current counts the replicas that have what the leader has. Without a cluster there is only one.
-func current(cluster *jetstream.ClusterInfo) int {
-	count := 1
+// current returns the servers whose replica has what the leader's has, the leader first. Without a cluster there is only
+// one.
+func (l *Log) current(cluster *jetstream.ClusterInfo) []string {
+	servers := []string{l.leader(cluster)}
 	if cluster != nil {
 		for _, replica := range cluster.Replicas {
 			if replica.Current && !replica.Offline {
-				count++
+				servers = append(servers, replica.Name)
 			}
 		}
 	}
-	return count
+	return servers
+}
+
+// leader returns the name of the server that leads a stream or has a consumer.
+func (l *Log) leader(cluster *jetstream.ClusterInfo) string {
+	if cluster == nil {
+		return l.conn.ConnectedServerName()
+	}
+	return cluster.Leader
 }
 
 // Head implements archive.Source.
