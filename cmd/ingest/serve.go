@@ -96,7 +96,11 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 		return err
 	}
 	defer closePulls()
-	state.parts.Store(&parts{log, handler, archiver, pulls})
+	var scrubber *eventlog.Scrubber
+	if c.NATSURL == "" || archiver != nil { // without an archive the user ingest of a cluster may not read
+		scrubber = eventlog.NewScrubber(eventlog.ScrubConfig{Log: log, Logger: logger, Registerer: registry})
+	}
+	state.parts.Store(&parts{log, handler, archiver, scrubber, pulls})
 	state.readiness.From(log.Ready)
 	logger.InfoContext(ctx, "receiving deliveries", "listen_addr", listener.Addr().String())
 
@@ -120,6 +124,9 @@ func (c *serveCommand) receive(ctx context.Context, state *state, logger *slog.L
 		group.Go(func() error {
 			return endWithin(serving, archiveEndTimeout, "the archive "+archiver.Place.String(), archiver.Run)
 		})
+	}
+	if scrubber != nil {
+		group.Go(func() error { return endWithin(serving, archiveEndTimeout, "the log's disk", scrubber.Run) })
 	}
 	if trimmer != nil {
 		group.Go(func() error {

@@ -24,7 +24,8 @@ type state struct {
 type parts struct {
 	log      *eventlog.Log
 	handler  *webhook.Handler
-	archiver *archive.Archiver // nil if there is no archive
+	archiver *archive.Archiver  // nil if there is no archive
+	scrubber *eventlog.Scrubber // nil if the log is not scrubbed
 	pullers  pullers
 }
 
@@ -46,6 +47,9 @@ func (s *state) read(ctx context.Context) logreport.Ingest {
 	if parts != nil {
 		if info, err := parts.log.Info(ctx); err == nil {
 			out.Log = logreport.ServerLogOf(info)
+		}
+		if parts.scrubber != nil {
+			out.Damage = parts.scrubber.Damage()
 		}
 		if parts.archiver != nil {
 			archived := parts.archiver.State()

@@ -36,6 +36,7 @@ func concerns(o *overviewPage) []concern {
 	money.ofComparisons(o.Compared, o.At)
 	slices.SortStableFunc(money, func(a, b concern) int { return cmp.Compare(b.Sum, a.Sum) })
 	rest.OfTables(&o.Status)
+	rest.OfDamage(o.Ingest)
 	rest.OfArchive(o.Ingest)
 	rest.Add(o.Standing.Debtors > 0, "", "Their next credits pay it. To forgive it, give them the credits: `ingest give`.", "%s %s.",
 		page.Clause(o.Standing.Debtors, "buyer", "owes", "owe"), page.Count(o.Standing.Owed, "credit"))

@@ -170,6 +170,15 @@ func (l *List) OfArchive(ingest *logreport.Ingest) {
 		"The archive lacks a part of the log: %s.", cmp.Or(a.LastError, "segments are damaged or missing"))
 }
 
+// OfDamage says that a disk of the log is damaged, if ingest tells it.
+func (l *List) OfDamage(ingest *logreport.Ingest) {
+	if ingest == nil || len(ingest.Damage) == 0 {
+		return
+	}
+	l.urgent(true, "/projectors", "Do not restart ingest. The runbook of payfold says what to do: PayfoldLogDamaged.",
+		"A disk of the log is damaged: %s.", page.Clean(ingest.Damage[0]))
+}
+
 // OfInvitations says who is not invited. Other pauses end by themselves.
 func (l *List) OfInvitations(pauses []invitations.Pause) {
 	for _, pause := range pauses {

@@ -29,6 +29,7 @@ func Urgent(ctx context.Context, log lag.Log, tables *store.Store, ask func(cont
 	list.OfParts(&health.Status)
 	list.OfSilence(health.Silence, health.Database.At)
 	list.OfTables(&health.Status)
+	list.OfDamage(ingest)
 	list.OfArchive(ingest)
 	list.OfInvitations(health.Pauses)
 	var said []string

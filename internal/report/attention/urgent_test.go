@@ -51,12 +51,14 @@ func TestWhatStopsMoneyIsUrgent(t *testing.T) {
 	_, err = shop.Tables.Pool().Exec(ctx, "insert into payfold.quarantined_event (log_id, stream_seq, error) select log_id, 3, 'no' from payfold.schema_state")
 	require.NoError(t, err)
 	refusals.GivesUp["shop"], refusals.RefusesSignatures["shop"], refusals.NotReady = 3600, 1860, "the disk is full"
+	refusals.Damage = []string{"server nats-2: seq 8: the log skips from seq 7 to 9", "more"}
 	refusals.Archive = &archive.State{LastError: "the store does not answer"}
 	require.Equal(t, []string{
 		"Ingest stores nothing now: the disk is full.",
 		"Some deliveries of shop were not stored. The provider stops trying in 60 min.",
 		"No signature of shop was valid for 31 min.",
 		"The database refused the rows of 1 event. Their customers got nothing.",
+		"A disk of the log is damaged: server nats-2: seq 8: the log skips from seq 7 to 9.",
 		"The archive lacks a part of the log: the store does not answer.",
 	}, urgent(ingest(refusals, nil)))
 	require.Contains(t, urgent(ingest(logreport.Ingest{}, errors.New("nothing answers")))[0], "Ingest does not answer")

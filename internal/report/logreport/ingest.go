@@ -23,9 +23,10 @@ type Ingest struct {
 	At        time.Time        `json:"at"`
 	Version   string           `json:"version"`
 	StartedAt time.Time        `json:"started_at"`
-	NotReady  string           `json:"not_ready,omitempty"` // why; empty if it is ready
-	Log       *ServerLog       `json:"log"`                 // nil if the log is not open or does not answer
-	Archive   *archive.State   `json:"archive"`             // nil if the log is not archived, or not open
+	NotReady  string           `json:"not_ready,omitempty"`  // why; empty if it is ready
+	Log       *ServerLog       `json:"log"`                  // nil if the log is not open or does not answer
+	Archive   *archive.State   `json:"archive"`              // nil if the log is not archived, or not open
+	Damage    []string         `json:"log_damage,omitempty"` // see eventlog.Scrubber
 	Answers   []webhook.Minute `json:"answers"`
 
 	GivesUp           map[string]float64 `json:"provider_gives_up_seconds,omitempty"`   // see webhook.Handler.GivesUp
@@ -57,6 +58,9 @@ func (i Ingest) text(p *page.Page) {
 	}
 	p.Fields("ready", ready, "version", i.Version, "started", i.since(i.StartedAt), "as of", page.Time(i.At))
 	i.logText(p)
+	for _, place := range i.Damage {
+		p.Line("  DAMAGED: %s", place)
+	}
 	i.archiveText(p)
 	i.answersText(p)
 	for _, name := range slices.Sorted(maps.Keys(i.GivesUp)) {

@@ -34,6 +34,7 @@ func TestTheStateOfARunningIngestIsShown(t *testing.T) {
 	behind := ready
 	behind.Log = ServerLogOf(trimmed)
 	behind.Archive = &archive.State{Archive: "s3://bucket/prefix", LookedAt: now, LagMessages: 12, LagSeconds: 34.56, Damaged: 2, LastError: "the store is away \x1b[2J"}
+	behind.Damage = []string{"/data/log/2.blk at byte 1227: seq 28: \x1b[2J", "server nats-2: seq 8: the log skips from seq 7 to 9"}
 	silent := ready
 	silent.Archive = &archive.State{Archive: "/srv/archive", LookedAt: now.Add(-time.Hour), LagSeconds: 3600, LastError: "the archive does not answer, or is slow: it was asked at 2021-03-01T11:01:30Z"}
 	contradicts := ready

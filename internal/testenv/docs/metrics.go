@@ -136,6 +136,8 @@ var gauges = map[string]string{
 	"payfold_log_one_server":                                      "`max`",
 	"payfold_log_replicas":                                        "`max`",
 	"payfold_log_replicas_current":                                "`min`",
+	"payfold_log_scrub_damage":                                    "`max by (server)`",
+	"payfold_log_scrub_timestamp_seconds":                         "`max by (server)`",
 	"payfold_log_unsafe_settings":                                 "`max`",
 	"payfold_projector_lag_messages":                              "`min`",
 	"payfold_projector_lag_seconds":                               "`min`",
