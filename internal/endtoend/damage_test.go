@@ -156,3 +156,29 @@ func TestABackupIsRestoredAsDocumented(t *testing.T) {
 	w.startIngest(t)
 	require.EqualValues(t, 1, w.head(t))
 }
+
+// As the runbook says it of PayfoldLogDamaged.
+func TestADamagedLogIsReplacedWhileItsArchiveIsWhole(t *testing.T) {
+	t.Parallel()
+	place := filepath.Join(t.TempDir(), "archive")
+	url := "ARCHIVE_URL=" + place
+	w, _ := setupBlocks(t)
+	w.startIngest(t, url, "ARCHIVE_INTERVAL=100ms")
+	w.awaitArchived(t, url)
+	flipBit(t, w.block(1), 1_000_000)
+	w.deliver(t, `{"id":"later","eventType":"t","object":{}}`)
+
+	check := testenv.Start(t, "ingest", append(w.env(), url), "check", "--archive", "--full", "--json")
+	require.Equal(t, 3, check.Exit(t), check.Output())
+	require.Contains(t, check.Output(), `"from_seq":3,"to_seq":3`)
+	require.NotContains(t, check.Output(), `"faults"`)
+	w.awaitArchived(t, url)
+	w.ingest.Signal(syscall.SIGTERM)
+	require.Zero(t, w.ingest.Exit(t))
+	require.Contains(t, w.requireStartRefused(t), "seq 3: ")
+	require.NoError(t, os.Rename(filepath.Join(w.dir, "log"), filepath.Join(w.dir, "log.damaged")))
+	restore := testenv.Start(t, "ingest", w.env(), "restore", "--from", place)
+	require.Zero(t, restore.Exit(t), restore.Output())
+	w.startIngest(t, url)
+	require.Contains(t, w.checkArchive(t, 0, url, "--full"), "43 events, seq 1 to 43")
+}

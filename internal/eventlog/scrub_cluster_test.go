@@ -45,6 +45,24 @@ func (w *watched) awaitDamage(t *testing.T, server string, damage float64) {
 	}, "%s: damage %v is not found", server, damage)
 }
 
+// recordOf returns the block in a folder that has a message, and where its record begins.
+func recordOf(t *testing.T, folder string, seq uint64) (path string, block []byte, at int) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.blk"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		block, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for at := 0; at < len(block); at += int(binary.LittleEndian.Uint32(block[at:]) &^ (1 << 31)) {
+			if binary.LittleEndian.Uint64(block[at+4:]) == seq {
+				return path, block, at
+			}
+		}
+	}
+	require.Fail(t, "no block has the message")
+	return "", nil, 0
+}
+
 // Nobody else reads the old messages of a server without need, and what the scrubber finds is repaired as
 // docs/cluster.md says.
 func TestADamagedCopyInAClusterIsNamedAndReplaced(t *testing.T) {
@@ -67,26 +85,20 @@ func TestADamagedCopyInAClusterIsNamedAndReplaced(t *testing.T) {
 	admin := c.connect(t, "admin", "admin")
 	for _, damaged := range []struct {
 		name string
-		at   int // in the record of seq 8
+		harm func(block []byte, record int) []byte // the record of seq 8
 		lead bool
 	}{
-		{"a body, of a server that follows", 100_000, false},
-		{"a length, of the leader", 1, true},
+		{"a body, of a server that follows", func(b []byte, record int) []byte { b[record+100_000] ^= 4; return b }, false},
+		{"a length, of the leader", func(b []byte, record int) []byte { b[record+1] ^= 4; return b }, true},
+		{"the end of an old block, of a server that follows", func(b []byte, record int) []byte { return b[:record+100_000] }, false},
 	} {
 		t.Log(damaged.name)
 		requireSoon(ctx, t, func(ctx context.Context) error { return c.current(ctx, ingest) })
 		victim := c.server(infoSoon(ctx, t, ingest).Servers[len(c.servers)-1])
 		options := c.options[victim]
 		stopServer(victim)
-		path := filepath.Join(options.StoreDir, "jetstream/PAYFOLD/streams/PAYMENTS/msgs/1.blk")
-		content, err := os.ReadFile(path)
-		require.NoError(t, err)
-		record := 0
-		for range 7 {
-			record += int(binary.LittleEndian.Uint32(content[record:]) &^ (1 << 31))
-		}
-		content[record+damaged.at] ^= 4
-		require.NoError(t, os.WriteFile(path, content, 0o600))
+		path, content, record := recordOf(t, filepath.Join(options.StoreDir, "jetstream/PAYFOLD/streams/PAYMENTS/msgs"), 8)
+		require.NoError(t, os.WriteFile(path, damaged.harm(content, record), 0o600))
 		victim = c.start(t, options)
 		if damaged.lead {
 			requireSoon(ctx, t, func(ctx context.Context) error {
