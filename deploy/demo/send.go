@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/payfold/payfold/internal/backoff"
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/providers"
 )
@@ -77,10 +78,8 @@ func (s *sender) send(ctx context.Context, d delivery) error {
 		if status != http.StatusServiceUnavailable || attempt == retries {
 			return fmt.Errorf("%s %s is answered %d %s", d.provider, d.id, status, text)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(retryPause):
+		if err := backoff.Every(retryPause).Wait(ctx); err != nil {
+			return err
 		}
 	}
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/payfold/payfold/internal/localpg"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -22,12 +20,10 @@ type tables struct{ db *pgx.Conn }
 // listens for changes.
 func open(ctx context.Context, dsn, dataDir string) (*tables, error) {
 	if dsn == "" {
-		file := filepath.Join(dataDir, "postgres.dsn")
-		text, err := os.ReadFile(file)
-		if err != nil {
+		var err error
+		if dsn, err = localpg.DSN(dataDir); err != nil {
 			return nil, fmt.Errorf("no database of a projector (%w): set DATA_DIR or DATABASE_URL as for make run", err)
 		}
-		dsn = strings.TrimSpace(string(text))
 	}
 	db, err := pgx.Connect(ctx, dsn)
 	if err != nil {
