@@ -122,6 +122,18 @@ var lastingHistories = map[string][]string{
 		`{"id":"e4","eventType":"subscription.update","created_at":"2026-01-12T00:00:00Z","object":{"id":"s1","current_period_start_date":"2026-01-01T00:00:00Z","current_period_end_date":"2026-02-01T00:00:00Z"}}`,
 		`{"id":"e5","eventType":"subscription.update","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z"}}`,
 	},
+	"another user had a month": {
+		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-01-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t1","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e2","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","metadata":{"user_id":"u2"}}}`,
+		`{"id":"e3","eventType":"subscription.paid","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t3","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e4","eventType":"subscription.paid","created_at":"2026-04-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t4","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e5","eventType":"subscription.paid","created_at":"2026-05-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t5","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e6","eventType":"subscription.paid","created_at":"2026-06-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t6","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e7","eventType":"subscription.paid","created_at":"2026-07-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t7","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e8","eventType":"subscription.paid","created_at":"2026-08-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t8","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e9","eventType":"subscription.paid","created_at":"2026-09-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t9","metadata":{"user_id":"u1"}}}`,
+		`{"id":"e10","eventType":"subscription.expired","created_at":"2026-10-01T00:00:00Z","object":{"id":"s1"}}`,
+	},
 	"it ends, and a month comes late": {
 		`{"id":"e1","eventType":"subscription.paid","created_at":"2026-02-01T00:00:00Z","object":{"id":"s1","product":"monthly","last_transaction_id":"t2","current_period_start_date":"2026-02-01T00:00:00Z","current_period_end_date":"2026-03-01T00:00:00Z","metadata":{"user_id":"u1"}}}`,
 		`{"id":"e2","eventType":"subscription.expired","created_at":"2026-03-01T00:00:00Z","object":{"id":"s1"}}`,

@@ -256,7 +256,7 @@ const (
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, the
 // newest besides payments that says a period, and the newest payment for a whole period and the one that ends last, because
 // they decide its status, its period, its product and what its next payments are for; the newest that says that it begins;
-// the longest extension; and the first of all, of a payment, with a checkout, with a user, with a GitHub user, with a
+// the longest extension; and the first of all, of a payment, with a checkout, with each user, with a GitHub user, with a
 // cancellation, and with each kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= keptPayments { // nothing is left out
@@ -307,9 +307,10 @@ func (f Facts) ofSubscription() Facts {
 
 // firsts says what earlier facts of a subscription have said.
 type firsts struct {
-	payment, checkout, user, gitHubUser, licensed, cancellation bool
+	payment, checkout, gitHubUser, licensed, cancellation bool
 
 	kinds [2][]Kind // of a checkout, and of other events
+	users []string  // at most maxFacts
 }
 
 // add reports whether the fact is the first one in any way.
@@ -320,10 +321,12 @@ func (seen *firsts) add(f *Fact) (first bool) {
 	}
 	note(&seen.payment, f.Says == Paid)
 	note(&seen.checkout, f.Checkout != "")
-	note(&seen.user, f.User != "")
 	note(&seen.gitHubUser, f.GitHubUser != "")
 	note(&seen.licensed, f.GitHubUser != "" && f.Kind == KindPro)
 	note(&seen.cancellation, f.Status == events.Canceled)
+	if f.User != "" && len(seen.users) < maxFacts && !slices.Contains(seen.users, f.User) {
+		seen.users, first = append(seen.users, f.User), true
+	}
 	kinds := &seen.kinds[0]
 	if f.Says == Sold {
 		kinds = &seen.kinds[1]
