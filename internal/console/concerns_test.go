@@ -85,7 +85,7 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 			o.Compared = []reconcile.Kept{{Provider: "stripe", FailedAt: new(noon.Add(-3 * time.Hour)), Error: "the key is wrong."}}
 		},
 		"No event has come for 5 h. The longest pause between the newest events was 2 h.": func(o *overviewPage) {
-			o.Silence = browse.Silence{Events: 200, Since: noon.Add(-5 * time.Hour), Longest: 2 * time.Hour}
+			o.Silence = browse.Silence{Events: 200, First: noon.Add(-50 * time.Hour), Since: noon.Add(-5 * time.Hour), Longest: 2 * time.Hour}
 		},
 		"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: refused.": func(o *overviewPage) {
 			o.Ingest, o.IngestFault = nil, "refused"

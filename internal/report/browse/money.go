@@ -69,6 +69,7 @@ func readReceivedDay(ctx context.Context, tx pgx.Tx, since, until time.Time, lim
 
 // Silence says when the newest event came, and how long a pause between events is at most, usually.
 type Silence struct {
+	First   time.Time     `json:"-"` // when the first event of all came
 	Since   time.Time     `json:"newest_received_at"`
 	Longest time.Duration `json:"-"` // between two of the newest events
 	Events  int64         `json:"-"` // that were looked at
@@ -76,28 +77,30 @@ type Silence struct {
 
 const (
 	silenceEvents = 1000
-	// Fewer events do not tell what is usual, and nobody needs to look after a shorter silence.
-	fewEvents    = 100
+	// Fewer events, or those of a shorter time, do not tell what is usual. Many come at once when a shop imports its past.
+	fewEvents = 100
+	fewHours  = 24 * time.Hour
+	// Nobody needs to look after a shorter silence.
 	shortSilence = time.Hour
 )
 
 // Unusual reports whether no event has come for twice as long as ever between the newest ones.
 func (s Silence) Unusual(now time.Time) bool {
 	silent := now.Sub(s.Since)
-	return s.Events >= fewEvents && silent > shortSilence && silent > 2*s.Longest
+	return s.Events >= fewEvents && s.Since.Sub(s.First) >= fewHours && silent > shortSilence && silent > 2*s.Longest
 }
 
 //go:embed silence.sql
 var silenceSQL string
 
 func readSilence(ctx context.Context, tx pgx.Tx) (out Silence, err error) {
-	var newest *time.Time
+	var newest, first *time.Time
 	var seconds float64
-	if err = tx.QueryRow(ctx, silenceSQL, silenceEvents).Scan(&out.Events, &newest, &seconds); err != nil {
+	if err = tx.QueryRow(ctx, silenceSQL, silenceEvents).Scan(&out.Events, &newest, &seconds, &first); err != nil {
 		return out, fmt.Errorf("read the pauses between events: %w", err)
 	}
 	if newest != nil {
-		out.Since = *newest
+		out.Since, out.First = *newest, *first
 	}
 	out.Longest = time.Duration(seconds * float64(time.Second))
 	return out, nil

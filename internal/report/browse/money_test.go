@@ -143,6 +143,9 @@ func TestASilenceIsUnusualIfItIsLongerThanEveryPause(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 120, got.Silence.Events)
 	require.Equal(t, time.Minute, got.Silence.Longest)
+	require.Equal(t, 119*time.Minute, got.Silence.Since.Sub(got.Silence.First))
+	require.False(t, got.Silence.Unusual(got.Silence.Since.Add(5*time.Hour)), "two hours do not tell what is usual")
+	got.Silence.First = got.Silence.Since.Add(-25 * time.Hour)
 	require.True(t, got.Silence.Unusual(got.Silence.Since.Add(2*time.Hour)))
 	require.False(t, got.Silence.Unusual(got.Silence.Since.Add(30*time.Minute)), "nobody needs to look")
 	got.Silence.Events = 50
