@@ -31,7 +31,7 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request, large *reserv
 	return nil, &truncated
 }
 
-// firstRead is the size of a body's first buffer, which needs no reservation. Most bodies fit, also the invoices of Stripe.
+// firstRead is the size of a body's first buffer, which needs no reservation. Most bodies fit, also long invoices.
 const firstRead = 8 << 10
 
 // readAll is io.ReadAll with bounded memory. The first buffer has the announced size if that
