@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -137,7 +136,7 @@ func (c *Console) firstSteps() (out []firstStep) {
 	}
 	for _, name := range names {
 		if p := providers.Named(name); p != nil {
-			out = append(out, firstStep{name, p.Path(), strings.ToUpper(name) + strings.TrimPrefix(cli.SecretName, "PROVIDER")})
+			out = append(out, firstStep{name, p.Path(), cli.SecretOf(name)})
 		}
 	}
 	return out

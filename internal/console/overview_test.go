@@ -5,8 +5,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
 )
+
+func TestTheFirstStepsNameTheVariableOfEachSecret(t *testing.T) {
+	t.Parallel()
+	for secret, variable := range map[string]string{
+		"": "PROVIDER_WEBHOOK_SECRET", "stripe": "STRIPE_WEBHOOK_SECRET", "payfold": "PAYFOLD_EVENT_SECRET",
+	} {
+		c := &Console{Config: Config{Secrets: providers.Secrets{}}}
+		if secret != "" {
+			c.Secrets[secret] = nil
+		}
+		steps := c.firstSteps()
+		require.Len(t, steps, 1)
+		require.Equal(t, variable, steps[0].Variable)
+	}
+}
 
 func TestTheMonthsLeaveOutCurrenciesWithoutMoney(t *testing.T) {
 	t.Parallel()
