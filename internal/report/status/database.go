@@ -105,10 +105,11 @@ func readWithCounts(ctx context.Context, database *store.Store) (out Database, e
 	return out, err
 }
 
-func (c *EventCounts) read(ctx context.Context, tx pgx.Tx) error {
-	err := readList(ctx, tx, &c.Outcomes, "select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
+func (c *EventCounts) read(ctx context.Context, tx pgx.Tx) (err error) {
+	c.Outcomes, err = store.Collect(ctx, tx, "read the outcomes", pgx.RowToStructByPos[OutcomeCount],
+		"select outcome, coalesce(reason, ''), count(*) from processed_event group by 1, 2 order by 1, 2")
 	if err != nil {
-		return fmt.Errorf("read the outcomes: %w", err)
+		return err
 	}
 	if err := tx.QueryRow(ctx, "select count(*) from duplicate_event").Scan(&c.Duplicates); err != nil {
 		return fmt.Errorf("read the duplicates: %w", err)
@@ -128,44 +129,30 @@ func ReadDatabase(ctx context.Context, tx pgx.Tx, schema string) (out Database, 
 		return out, store.ErrNotPrepared
 	}
 	out.Live = out.Schemas[at]
-	for _, read := range []struct {
-		what string
-		from func() error
-	}{
-		{"the clock", func() error { return tx.QueryRow(ctx, "select now()").Scan(&out.At) }},
-		{"the partitions", func() error { return readList(ctx, tx, &out.Partitions, partitionsSQL) }},
-		{"the members", func() error { return readList(ctx, tx, &out.Members, membersSQL) }},
-		{"the payments that wait for their user", func() error {
-			out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingPayments(ctx, tx, maxShown)
-			return err
-		}},
-		{"the out-of-order events", func() error {
-			if out.OutOfOrder.Count, err = store.CountOutOfOrder(ctx, tx, schema); err != nil {
-				return err
-			}
-			out.OutOfOrder.Newest, err = ReadOutOfOrder(ctx, tx, schema, nil, maxShown)
-			return err
-		}},
-		{"the quarantined events", func() error {
-			err := tx.QueryRow(ctx, "select count(*) from payfold.quarantined_event where log_id = $1", out.Live.LogID).Scan(&out.Quarantined.Count)
-			if err != nil {
-				return err
-			}
-			out.Quarantined.Newest, err = ReadQuarantined(ctx, tx, out.Live.LogID, nil, maxQuarantined)
-			return err
-		}},
-	} {
-		if err := read.from(); err != nil {
-			return out, fmt.Errorf("read %s: %w", read.what, err)
-		}
+	if err = tx.QueryRow(ctx, "select now()").Scan(&out.At); err != nil {
+		return out, fmt.Errorf("read the clock: %w", err)
 	}
-	return out, nil
-}
-
-// readList reads rows whose columns are the fields of T, in order. The list is never nil,
-// so that JSON has [].
-func readList[T any](ctx context.Context, tx pgx.Tx, into *[]T, sql string, args ...any) (err error) {
-	rows, _ := tx.Query(ctx, sql, args...) // CollectRows returns its error
-	*into, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
-	return err
+	out.Partitions, err = store.Collect(ctx, tx, "read the partitions", pgx.RowToStructByPos[Partition], partitionsSQL)
+	if err != nil {
+		return out, err
+	}
+	out.Members, err = store.Collect(ctx, tx, "read the members", pgx.RowToStructByPos[Member], membersSQL)
+	if err != nil {
+		return out, err
+	}
+	if out.Waiting.Waiting, out.Waiting.Oldest, err = store.WaitingPayments(ctx, tx, maxShown); err != nil {
+		return out, fmt.Errorf("read the payments that wait for their user: %w", err)
+	}
+	if out.OutOfOrder.Count, err = store.CountOutOfOrder(ctx, tx, schema); err != nil {
+		return out, fmt.Errorf("count the out-of-order events: %w", err)
+	}
+	if out.OutOfOrder.Newest, err = ReadOutOfOrder(ctx, tx, schema, nil, maxShown); err != nil {
+		return out, err
+	}
+	const quarantined = "select count(*) from payfold.quarantined_event where log_id = $1"
+	if err = tx.QueryRow(ctx, quarantined, out.Live.LogID).Scan(&out.Quarantined.Count); err != nil {
+		return out, fmt.Errorf("count the quarantined events: %w", err)
+	}
+	out.Quarantined.Newest, err = ReadQuarantined(ctx, tx, out.Live.LogID, nil, maxQuarantined)
+	return out, err
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/payfold/payfold/internal/store"
 )
 
 // OutOfOrder is an out-of-order event: it was applied after a later one of the same user,
@@ -24,9 +26,9 @@ var outOfOrderSQL string
 
 // ReadOutOfOrder reads the out-of-order events of the schema's tables, the newest first, at most limit. If
 // messages is not nil, it reads only those in which one of these sequences is the event or the later event.
-func ReadOutOfOrder(ctx context.Context, tx pgx.Tx, schema string, messages []int64, limit int) (out []OutOfOrder, err error) {
-	err = readList(ctx, tx, &out, outOfOrderSQL, schema, messages, limit)
-	return out, err
+func ReadOutOfOrder(ctx context.Context, tx pgx.Tx, schema string, messages []int64, limit int) ([]OutOfOrder, error) {
+	return store.Collect(ctx, tx, "read the out-of-order events", pgx.RowToStructByPos[OutOfOrder],
+		outOfOrderSQL, schema, messages, limit)
 }
 
 // Quarantined is an event whose rows the database refused.
@@ -42,7 +44,7 @@ var quarantinedSQL string
 
 // ReadQuarantined reads the quarantined events of a log, the newest first, at most limit. If messages is not
 // nil, it reads only those at these sequences.
-func ReadQuarantined(ctx context.Context, tx pgx.Tx, logID string, messages []int64, limit int) (out []Quarantined, err error) {
-	err = readList(ctx, tx, &out, quarantinedSQL, logID, messages, limit)
-	return out, err
+func ReadQuarantined(ctx context.Context, tx pgx.Tx, logID string, messages []int64, limit int) ([]Quarantined, error) {
+	return store.Collect(ctx, tx, "read the quarantined events", pgx.RowToStructByPos[Quarantined],
+		quarantinedSQL, logID, messages, limit)
 }
