@@ -175,8 +175,8 @@ func TestAnAddressIsHTTPSOrOfThisMachine(t *testing.T) {
 		require.NotContains(t, err.Error(), "pass")
 	}
 	for _, name := range providerapi.Names() {
-		_, err := providerapi.ParseURL(providerapi.DefaultURL(name))
-		require.NoError(t, err)
+		_, err := providerapi.New(providerapi.Config{Provider: name})
+		require.NoError(t, err, "the provider's own")
 	}
 }
 

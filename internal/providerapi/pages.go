@@ -27,9 +27,6 @@ var apis = map[string]*api{"creem": creem, "paddle": paddle, "polar": polar, "st
 // Names lists the providers whose API can be asked.
 func Names() []string { return slices.Sorted(maps.Keys(apis)) }
 
-// DefaultURL is the provider's own address.
-func DefaultURL(provider string) string { return apis[provider].url }
-
 // page has the fields of a page in all APIs.
 type page struct {
 	Data    []json.RawMessage `json:"data"`
