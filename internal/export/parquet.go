@@ -14,8 +14,8 @@ const rowsPerGroup = 122_880
 
 const timeType = "timestamp with time zone"
 
-// goTypes are the types of the contract's columns, and those of which Parquet makes its columns. A time is the number of
-// microseconds since 1970.
+// goTypes are the types of the contract's columns, and those of which Parquet makes its columns. A time is the number
+// of microseconds since 1970.
 var goTypes = map[string]reflect.Type{
 	"text": reflect.TypeFor[string](), "bigint": reflect.TypeFor[int64](), "boolean": reflect.TypeFor[bool](),
 	timeType: reflect.TypeFor[int64](),

@@ -30,7 +30,9 @@ func TestTheLeaderHearsWhosePurchasesHaveChanged(t *testing.T) {
 	ctx, r := t.Context(), setup(t).records(t)
 	long := strings.Repeat("u", 7985) // its payload is the longest that Postgres accepts
 	require.ErrorIs(t, r.lead(ctx, "acme/tool", func(ctx context.Context, changed <-chan []string) error {
-		for payload, users := range map[string][]string{`{"users":["u1","u2"]}`: {"u1", "u2"}, `{"users":["` + long + `"]}`: {long}, `{"all":true}`: nil} {
+		for payload, users := range map[string][]string{
+			`{"users":["u1","u2"]}`: {"u1", "u2"}, `{"users":["` + long + `"]}`: {long}, `{"all":true}`: nil,
+		} {
 			notify(ctx, t, r, payload)
 			require.Equal(t, users, <-changed, payload)
 		}

@@ -23,7 +23,8 @@ func (c *run) repair(d *Difference) string {
 		return fmt.Sprintf("projector explain %s shows its event; ingest take --user %s --payment %s%s --all --reason 'WHY' "+
 			"takes it back", page.Word(d.Event), page.Word(cmp.Or(d.User, "USER")), page.Word(d.Payment), order)
 	case UnknownSubscription, UnknownRefund, OtherAmount:
-		return fmt.Sprintf("projector explain %s shows its event; one of your own corrects it: docs/by-hand.md", page.Word(d.Event))
+		return fmt.Sprintf("projector explain %s shows its event; one of your own corrects it: docs/by-hand.md",
+			page.Word(d.Event))
 	case MissingPayment:
 		if d.Outcome != "" {
 			return fmt.Sprintf("projector explain %s shows why", page.Word(d.Event))

@@ -11,8 +11,8 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// HealthAnswer is what the tables and the log tell of whether all is well. The state of the log is read just after that of
-// the tables. No events are counted: Database.EventCounts is nil.
+// HealthAnswer is what the tables and the log tell of whether all is well. The state of the log is read just after that
+// of the tables. No events are counted: Database.EventCounts is nil.
 type HealthAnswer struct {
 	Moment
 	status.Status

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// window bounds the events that a page looks at if no index has the wanted ones. Events that follow each other in the
-	// log lie together in the table, so this reads few of its pages.
+	// window bounds the events that a page looks at if no index has the wanted ones. Events that follow each other in
+	// the log lie together in the table, so this reads few of its pages.
 	window = 50_000
 	// namedWindow is the window for the events of one user, payment or subscription, and for the rejected ones. These are
 	// scattered over the table.
@@ -113,7 +113,8 @@ func (l *listing) limitSequences(ctx context.Context, tx pgx.Tx, f Filter) (err 
 
 // page returns a page of the list without its items, and the sequences of the items.
 func (l *listing) page(ctx context.Context, tx pgx.Tx, limit int) (out EventList, seqs []int64, err error) {
-	seqs, last, err := look(ctx, tx, pgx.RowTo[int64], "w.stream_seq", l.walk, "stream_seq desc", &l.where, l.window, limit)
+	const order = "stream_seq desc"
+	seqs, last, err := look(ctx, tx, pgx.RowTo[int64], "w.stream_seq", l.walk, order, &l.where, l.window, limit)
 	out = EventList{Next: last, SearchedTo: l.from, Complete: true}
 	if last != nil {
 		out.SearchedTo, out.Complete = *last, len(seqs) == limit

@@ -149,9 +149,9 @@ func (r *Rows[R]) read(ctx context.Context, tx pgx.Tx, f RowFilter, limit int) (
 	return out, err
 }
 
-// look reads those rows of a walk that meet the conditions, at most limit, in the walk's order. The walk selects at most
-// @window rows. If some condition is given, look looks at window of them. If there can be more rows, it returns the last
-// one that it has looked at or returned.
+// look reads those rows of a walk that meet the conditions, at most limit, in the walk's order. The walk selects at
+// most @window rows. If some condition is given, look looks at window of them. If there can be more rows, it returns
+// the last one that it has looked at or returned.
 func look[R any](
 	ctx context.Context, tx pgx.Tx, to pgx.RowToFunc[R], columns, walk, order string, where *conditions, window, limit int,
 ) (items []R, last *R, err error) {
@@ -161,7 +161,8 @@ func look[R any](
 	}
 	items = []R{}
 	where.args["window"], where.args["limit"] = looked, limit+1
-	sql := fmt.Sprintf(`select * from (select %s, %s as fits, row_number() over (order by %s) = @window as is_last from (%s) w) w
+	sql := fmt.Sprintf(`select * from (
+			select %s, %s as fits, row_number() over (order by %s) = @window as is_last from (%s) w) w
 		where fits or is_last order by %[3]s limit @limit`, columns, where, order, walk)
 	rows, _ := tx.Query(ctx, sql, where.args) // CollectRows returns its error
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (none struct{}, err error) {

@@ -86,9 +86,9 @@ func (h *hits) firstOfEach() []Hit {
 //go:embed search.sql
 var searchSQL string
 
-// look adds what has an id from one text to another, at most maxHits of a kind and a name; with names also what has such a
-// GitHub name. It also adds the events of some ids, and the message at a sequence. What only an event names is added if
-// nothing else of its kind is found. The text of a hit has no GitHub name, which may have to be masked.
+// look adds what has an id from one text to another, at most maxHits of a kind and a name; with names also what has
+// such a GitHub name. It also adds the events of some ids, and the message at a sequence. What only an event names is
+// added if nothing else of its kind is found. The text of a hit has no GitHub name, which may have to be masked.
 func (h *hits) look(ctx context.Context, tx pgx.Tx, from, to string, names bool, ids []string, seq *int64) error {
 	rows, _ := tx.Query(ctx, searchSQL, from, to, maxHits, names, ids, seq) // ForEachRow returns its error
 	var hit Hit
@@ -108,8 +108,8 @@ const MinPrefix = 3
 //go:embed keeps_prefixes.sql
 var keepsPrefixesSQL string
 
-// beginnings adds what has an id that begins with text. Each kind is a range of an index, so the database's collation must
-// keep ids with the same beginning together; otherwise nothing is added.
+// beginnings adds what has an id that begins with text. Each kind is a range of an index, so the database's collation
+// must keep ids with the same beginning together; otherwise nothing is added.
 func (h *hits) beginnings(ctx context.Context, tx pgx.Tx, text string, names bool) error {
 	if utf8.RuneCountInString(text) < MinPrefix {
 		return nil

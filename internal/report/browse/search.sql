@@ -1,5 +1,5 @@
--- what has an id from $1 to $2, at most $3 of a kind and a name; with $4 also what has such a GitHub name; the events of the
--- ids $5, and the message at sequence $6; named: an event names it
+-- what has an id from $1 to $2, at most $3 of a kind and a name; with $4 also what has such a GitHub name; the events
+-- of the ids $5, and the message at sequence $6; named: an event names it
 (select 'user' as kind, user_id as id, 'customer' as text, false as named
  from (
    (select user_id from subscription where user_id between $1 and $2 order by user_id limit $3)
@@ -83,7 +83,8 @@ union all
  order by stream_seq desc
  limit 1)
 union all
-(select case when user_id is null then 'payment' else 'user' end, coalesce(user_id, provider_payment_id), 'its GitHub user', false
+(select case when user_id is null then 'payment' else 'user' end, coalesce(user_id, provider_payment_id),
+   'its GitHub user', false
  from payment_facts
  where $4 and github_username is not null and lower(github_username) between lower($1) and lower($2)
  order by lower(github_username)

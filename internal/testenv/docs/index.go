@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// otherVariables are not declared by payfold's programs: libraries and the Go runtime read them, or payfold does as other
-// programs do.
+// otherVariables are not declared by payfold's programs: libraries and the Go runtime read them, or payfold does as
+// other programs do.
 var otherVariables = strings.Fields(`GOMEMLIMIT GOMAXPROCS GOGC NOTIFY_SOCKET
 	AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_PROFILE AWS_REGION
 	OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_EXPORTER_OTLP_PROTOCOL OTEL_TRACES_EXPORTER
