@@ -241,7 +241,7 @@ func TestStripeUsageIsNoUnitsOfItsProduct(t *testing.T) {
 			1772359201,
 			[]string{line("price_pack", 1900, 3, `"period":{"start":1772359100,"end":1772359100}`)},
 			[]item{{"price_pack", 3, false}},
-			"2026-03-01T09:58:20Z",
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,7 +254,11 @@ func TestStripeUsageIsNoUnitsOfItsProduct(t *testing.T) {
 				require.False(t, one.Units.Present && one.Units.Value == 0)
 			}
 			require.Equal(t, c.want, got)
-			require.Equal(t, at(c.start), e.PeriodStart)
+			if c.start == "" {
+				require.Zero(t, e.PeriodStart)
+			} else {
+				require.Equal(t, at(c.start), e.PeriodStart)
+			}
 			require.Equal(t, !slices.ContainsFunc(got, func(one item) bool { return !one.part }), e.Prorated)
 		})
 	}
