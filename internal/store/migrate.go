@@ -112,17 +112,22 @@ const (
 	TransientWallet = "wallet_aside"
 )
 
-// walletDDL is the only migration that makes objects of schema wallet.
-//
-//go:embed migrations/002_wallet.sql
-var walletDDL string
-
 // MakeWallet creates schema wallet as this build makes it, under another name: its functions are texts, which have that
-// name in them.
+// name in them. Only migrations named after it make objects of the schema.
 func MakeWallet(ctx context.Context, tx pgx.Tx, name string) error {
-	up, _, _ := strings.Cut(walletDDL, "---- create above / drop below ----")
-	if _, err := tx.Exec(ctx, strings.ReplaceAll(up, WalletSchema, name)); err != nil {
-		return fmt.Errorf("create schema %s: %w", name, err)
+	steps, err := fs.Glob(migrations, "migrations/*_wallet*.sql") // sorted
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		text, err := fs.ReadFile(migrations, step)
+		if err != nil {
+			return err
+		}
+		up, _, _ := strings.Cut(string(text), "---- create above / drop below ----")
+		if _, err := tx.Exec(ctx, strings.ReplaceAll(up, WalletSchema, name)); err != nil {
+			return fmt.Errorf("create schema %s by %s: %w", name, step, err)
+		}
 	}
 	return nil
 }

@@ -236,6 +236,8 @@ func TestUnusableInputChangesNothing(t *testing.T) {
 		"select wallet.hold('u1', 1, 'k', '0 hours')":                   "the hold lasts 00:00:00, must be above 0",
 		"select wallet.hold('u1', 1, 'k', '-1 hour')":                   "the hold lasts -01:00:00",
 		"select wallet.hold('u1', 1, 'k', '367 days')":                  "at most 366 days",
+		"select wallet.hold('u1', 1, 'k', '12 months 6 days')":          "at most 366 days",
+		"select wallet.hold('u1', 1, 'k', '-12 months 364 days')":       "above 0",
 		"select wallet.hold('u1', 1, 'k', null)":                        "must be above 0",
 		"select wallet.hold('u1', 1, 'k', 'infinity')":                  "infinity", // PostgreSQL 17 has such intervals
 		"select wallet.hold('u1', 1, 'k', '-infinity')":                 "infinity",
