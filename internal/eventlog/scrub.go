@@ -51,7 +51,7 @@ const (
 	scrubInterval  = 24 * time.Hour
 	scrubsIfFaulty = 24 // in an interval
 
-	// scrubRate is a small part of what a disk reads. A log of 100 GB takes three and a half hours.
+	// scrubRate is a small part of what a disk reads. 100 GB take three and a half hours, on each server of a cluster.
 	scrubRate = 8 << 20
 
 	// scrubBurst is more than a block has.
@@ -216,7 +216,7 @@ func (s *Scrubber) know(info Info) {
 	}
 }
 
-// unreadableError means that a server, which knows of the message at seq, does not deliver it.
+// unreadableError means that a server, which has a consumer and should have the message at seq, does not deliver it.
 type unreadableError struct {
 	seq    uint64
 	reason error
@@ -242,19 +242,18 @@ func (s *Scrubber) scrubCopy(ctx context.Context, server string) error {
 		if next = max(next, info.ServerFirst); next > last {
 			return nil
 		}
+		var unreadable *unreadableError
 		next, err = s.readCopy(ctx, server, next, last)
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, errNotPlaced), errors.Is(err, ErrDisconnected) && !errors.Is(err, errTrimmed):
-			return err
-		case next > last:
+		case err == nil:
 			return nil
+		case !errors.As(err, &unreadable) && !errors.Is(err, errTrimmed):
+			return err
 		case next != stuck:
 			stuck, attempts = next, 0
 		}
 		if attempts++; attempts == scrubAttempts {
-			return &unreadableError{next, err}
+			return err
 		}
 		if err := backoff.Every(attemptPause).Wait(ctx); err != nil {
 			return err
@@ -266,7 +265,8 @@ func (s *Scrubber) scrubCopy(ctx context.Context, server string) error {
 var errNotPlaced = errors.New("NATS places no reader there")
 
 // readCopy reads the messages from seq to last that a server has, and returns the sequence after the last one it could
-// read.
+// read. The error is nil if it has read all of them. It is an unreadableError only if it was the server that did not
+// deliver, and not, for example, if NATS makes no consumer.
 func (s *Scrubber) readCopy(ctx context.Context, server string, seq, last uint64) (next uint64, err error) {
 	l, next := s.config.Log, seq
 	ctx, stop, err := l.whileConnected(ctx)
@@ -280,12 +280,19 @@ func (s *Scrubber) readCopy(ctx context.Context, server string, seq, last uint64
 			if l.leader(consumer.CachedInfo().Cluster) != server {
 				return errNotPlaced
 			}
-			return l.pull(ctx, consumer, scrubPull, seq, func(m events.Message, _ wire.Header) error {
+			err := l.pull(ctx, consumer, scrubPull, seq, func(m events.Message, _ wire.Header) error {
 				if next = m.Seq + 1; next > last {
 					return end
 				}
 				return s.pace(ctx, len(m.Body))
 			}, jetstream.NextMaxWait(messageTimeout))
+			switch {
+			case ctx.Err() != nil:
+				return whyEnded(ctx)
+			case errors.Is(err, end), errors.Is(err, ErrDisconnected):
+				return err
+			}
+			return &unreadableError{next, err} // the server has the consumer, and does not deliver
 		})
 		if errors.Is(err, end) {
 			return next, nil

@@ -179,3 +179,17 @@ func TestAServerThatIsNoClusterIsScrubbed(t *testing.T) {
 	ctx, _, l := setupNATS(t)
 	scrub(t, l).awaitDamage(t, infoSoon(ctx, t, l).Servers[0], 0)
 }
+
+// A user that may not read cannot tell what the servers have.
+func TestWithoutTheRightToReadNothingIsCalledDamaged(t *testing.T) {
+	t.Parallel()
+	c, ctx := startCluster(t)
+	ingest, _ := c.createStreamOf(ctx, t, eventlog.StreamConfig{Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Minute})
+	appendSoon(ctx, t, ingest, "e1")
+	requireSoon(ctx, t, func(ctx context.Context) error { return c.current(ctx, ingest) })
+	w := scrub(t, ingest)
+	w.await(t, "server=", "create a reader")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.NotContains(t, w.text.String(), "damaged")
+}
