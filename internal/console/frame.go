@@ -115,6 +115,9 @@ func address(path string, values url.Values) string {
 	return path + "?" + values.Encode() + place
 }
 
+// Here is this address.
+func (f frame) Here() string { return address(f.Path, f.query) }
+
 // With is this address with another value; empty: without the value. A filter that changes begins
 // at the first page.
 func (f frame) With(name, value string) string {
