@@ -85,7 +85,7 @@ func NewScrubber(config ScrubConfig) *Scrubber {
 		}, []string{"server"}),
 	}
 	if s.embedded() {
-		s.found(embeddedName) // the start has read everything
+		s.found(embeddedName, 0) // the start has read everything
 	}
 	return s
 }
@@ -110,7 +110,8 @@ func (s *Scrubber) Run(ctx context.Context) error {
 	}
 }
 
-// Damage returns what the last scrubs could not read, a sentence for each place.
+// Damage returns what the last scrubs could not read, a sentence for each place, and one if there are more than
+// blockstore.MaxNamed.
 func (s *Scrubber) Damage() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,12 +121,12 @@ func (s *Scrubber) Damage() (all []string) {
 	return all
 }
 
-// found notes the result of a scrub that has read everything, or has found damage.
-func (s *Scrubber) found(server string, damage ...string) {
+// found notes the result of a scrub that has read everything, or has found damage in so many places.
+func (s *Scrubber) found(server string, places int, damage ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.damaged[server] = damage
-	s.damage.WithLabelValues(server).Set(float64(len(damage)))
+	s.damage.WithLabelValues(server).Set(float64(places))
 	s.ended.WithLabelValues(server).SetToCurrentTime()
 }
 
@@ -156,15 +157,17 @@ func (s *Scrubber) scrubFiles(ctx context.Context) (whole bool) {
 		s.failed(ctx, embeddedName, err)
 		return false
 	}
+	places := len(report.Damage)
 	var damage []string
-	for n, d := range report.Damage {
+	for _, d := range report.Damage[:min(places, blockstore.MaxNamed)] {
 		damage = append(damage, d.String())
-		if n < blockstore.MaxNamed {
-			s.config.Logger.ErrorContext(ctx, "the log is damaged", "damage", d.String())
-		}
+		s.config.Logger.ErrorContext(ctx, "the log is damaged", "damage", d.String())
 	}
-	s.found(embeddedName, damage...)
-	return len(report.Damage) == 0
+	if more := places - len(damage); more > 0 { // the state of ingest would become too long for those who ask
+		damage = append(damage, fmt.Sprintf("and %d more; ingest check names all", more))
+	}
+	s.found(embeddedName, places, damage...)
+	return places == 0
 }
 
 // scrubCopies reads what each server of a cluster has, and reports whether all of it was read.
@@ -181,11 +184,11 @@ func (s *Scrubber) scrubCopies(ctx context.Context) (whole bool) {
 		err := s.scrubCopy(ctx, server)
 		switch {
 		case err == nil:
-			s.found(server)
+			s.found(server, 0)
 			continue
 		case errors.As(err, &unreadable):
 			s.config.Logger.ErrorContext(ctx, "a server's copy of the log is damaged", "server", server, "seq", unreadable.seq, "error", unreadable.reason)
-			s.found(server, "server "+server+": "+unreadable.Error())
+			s.found(server, 1, "server "+server+": "+unreadable.Error())
 		default:
 			s.failed(ctx, server, err)
 		}

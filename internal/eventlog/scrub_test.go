@@ -128,6 +128,34 @@ func TestAFlippedBitIsNamedAndTheServerDoesNotReadIt(t *testing.T) {
 	}
 }
 
+// The state of ingest is asked for with a bound, and is about more than damage.
+func TestOfMuchDamageTheFirstPlacesAreNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, l := inSmallBlocks(t, dir)
+	t.Cleanup(func() { stop(t, server, l) })
+	for i := range 60 {
+		add(t, l, fmt.Sprint("e", i), 1000)
+	}
+	content, err := os.ReadFile(block(dir, 1))
+	require.NoError(t, err)
+	const places = 7 // every second record
+	at := 0
+	for n := range 2 * places {
+		size := int(binary.LittleEndian.Uint32(content[at:]) &^ (1 << 31))
+		if n%2 == 1 {
+			flip(t, block(dir, 1), int64(at+size/2))
+		}
+		at += size
+	}
+	s := scrub(t, l)
+	s.awaitDamage(t, places)
+	s.stop()
+	require.Len(t, s.Damage(), 6)
+	require.Contains(t, s.Damage()[4], "seq 10: ")
+	require.Equal(t, "and 2 more; ingest check names all", s.Damage()[5])
+}
+
 // While messages are appended and trimmed, and the server restarts, nothing looks like damage.
 func TestAWholeLogIsNeverCalledDamaged(t *testing.T) {
 	t.Parallel()
