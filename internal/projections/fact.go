@@ -259,7 +259,7 @@ const (
 // the longest extension; and the first of all, of a payment, with a checkout, with each user, with a GitHub user, with a
 // cancellation, and with each kind. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
-	if len(f) <= keptPayments { // nothing is left out
+	if len(f) <= 1 {
 		return f
 	}
 	keep := make([]bool, len(f))
@@ -280,10 +280,11 @@ func (f Facts) ofSubscription() Facts {
 		if !whole && one.Says == Paid && !one.Prorated { // newer ones may pay for changes
 			keep[i], whole = true, true
 		}
+		if one == extension || one == longest {
+			keep[i] = true
+		}
 		left := &changes
 		switch {
-		case one == extension, one == longest:
-			keep[i] = true
 		case one.Says == Named || one.onlyExtends():
 			continue
 		case one.Says == Paid:
