@@ -144,6 +144,7 @@ func (p *Payment) endsWithSubscription() bool { return p.Lasts && p.Subscription
 
 // givesAs reports whether the subscription gives the same licences as now, if its payments stay.
 func (s *SubscriptionState) givesAs(now *SubscriptionState) bool {
-	return HasEnded(s.Status) == HasEnded(now.Status) && s.ProviderPaymentID == now.ProviderPaymentID &&
-		s.CurrentPeriodStart.Equal(now.CurrentPeriodStart) && s.CurrentPeriodEnd.Equal(now.CurrentPeriodEnd)
+	sameEnd := HasEnded(s.Status) == HasEnded(now.Status) && (!HasEnded(now.Status) || s.EventID == now.EventID)
+	return sameEnd && s.ProviderPaymentID == now.ProviderPaymentID && s.CurrentPeriodStart.Equal(now.CurrentPeriodStart) &&
+		s.CurrentPeriodEnd.Equal(now.CurrentPeriodEnd)
 }

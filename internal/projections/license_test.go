@@ -212,3 +212,26 @@ func TestALicenceEndsWithASubscriptionThatBecameAnotherKind(t *testing.T) {
 	l, _ := s.Licenses.Get("u1")
 	require.Equal(t, []string{statusRevoked, "e3"}, []string{l.Status, l.EventID})
 }
+
+// A subscription can have payments of several users.
+func TestALicenceOfEachUserEndsAtTheFirstEndOfTheSubscription(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts: {tool: {kind: pro, lasts: subscription}}")}
+	of := func(month int, user string) string {
+		return at(month, paid("e"+user, `"id":"s1","product":"tool","last_transaction_id":"t`+user+`","metadata":{"user_id":"`+user+`"}`))
+	}
+	bodies := []string{
+		of(1, "u1"), of(2, "u2"),
+		at(3, ofType("subscription.canceled", "canceled", `"id":"s1"`)), at(4, ofType("subscription.expired", "expired", `"id":"s1"`)),
+	}
+	for _, order := range orders(len(bodies)) {
+		s := NewState()
+		for _, i := range order {
+			foldInto(t, s, rules, bodies[i])
+		}
+		for _, user := range []string{"u1", "u2"} {
+			l, _ := s.Licenses.Get(user)
+			require.Equal(t, []string{statusRevoked, "canceled"}, []string{l.Status, l.EventID}, "%s %v", user, order)
+		}
+	}
+}
