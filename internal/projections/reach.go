@@ -92,13 +92,16 @@ func (r Rules) Licensed(s *State, batch []events.Event) (users []string) {
 		}
 	}
 	for i := range batch {
-		e := &batch[i]
-		if e.Action != events.Payment && e.Action != events.Checkout && e.Action != events.Subscription {
+		f := newStep(s, &batch[i])
+		if !f.HasEffect() {
 			continue
 		}
-		f := newStep(s, e)
 		note(f.user)
-		for _, id := range addName(f.payment.Facts.subscriptions(), e.SubscriptionID) {
+		named := addName(f.payment.Facts.subscriptions(), f.SubscriptionID)
+		if f.joined != "" {
+			named = append(named, s.Payments.find(f.joined).Facts.subscriptions()...)
+		}
+		for _, id := range named {
 			if of := s.Subscriptions.find(id); of != nil {
 				for _, user := range of.Users() {
 					note(user)
