@@ -11,12 +11,12 @@ import (
 //   - events: those with the id of an event to be folded
 //   - payments: those with a name that the events have, and the payments that these are merged
 //     with; the unclaimed payments of every subscription that is touched; all payments of a
-//     subscription that an event starts, or of which an event says something else (see Resold)
+//     subscription that an event starts, or of which an event says something else (see Since)
 //   - subscriptions: those that the events or their payments name, and all subscriptions of
 //     every user that is touched
 //   - users: the rows of each user that the event, its payment or its subscription names
 //   - pro payments: if one of a user's claimed pro payments is here, or the user's licence is
-//     revoked, all of that user's
+//     revoked, or an event can end it with its subscription (see Licensed), all of that user's
 //   - the reversals and ledger lines of those payments
 //
 // The methods Load… add rows of the database. Fold changes them.
