@@ -243,24 +243,24 @@ func (a *Archiver) look(ctx context.Context, head Head) error {
 }
 
 // checkEnd checks that the newest segment still exists, before the next one follows it. If somebody has removed it, or
-// a disk is not mounted any more, the archive continues from what is there. Another archiver may also have merged it.
+// a disk is not mounted any more, the archive continues from what is there. Another archiver may also have merged it. An
+// empty archive is read again, too: another archiver may have begun it, and the log may lack what that one has archived.
 func (a *Archiver) checkEnd(ctx context.Context, head Head) error {
 	end := a.archive.end()
-	if end == nil {
-		return nil
-	}
-	object, err := a.Place.Open(ctx, a.archive.logID+"/"+end.Name)
-	if err == nil {
-		return object.Close()
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for the newest segment: %w", err)
+	if end != nil {
+		object, err := a.Place.Open(ctx, a.archive.logID+"/"+end.Name)
+		if err == nil {
+			return object.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look for the newest segment: %w", err)
+		}
 	}
 	a.archive = nil
 	if err := a.open(ctx, head); err != nil {
 		return err
 	}
-	if last := a.archive.Last(); last < end.Last {
+	if last := a.archive.Last(); end != nil && last < end.Last {
 		a.Logger.ErrorContext(ctx, "segments of the archive are gone; what the log still has is archived again", "archive", a.Place.String(), "gone_to_seq", end.Last, "left_to_seq", last)
 	}
 	return a.look(ctx, head)

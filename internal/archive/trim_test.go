@@ -243,6 +243,22 @@ func TestNothingIsTrimmedThatTheArchiveDoesNotGiveBack(t *testing.T) {
 	require.Empty(t, w.files(t), "and no archive is begun there")
 }
 
+// Two ingests of a cluster begin with an empty log. One archives and trims while the other one is frozen.
+func TestAnArchiverThatFoundNothingDoesNotBeginAnotherArchiveAfterATrim(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	log := &trimmable{Log: w.Log, file: 1}
+	late := w.archiverOf(w.place(t), log, 0)
+	require.NoError(t, late.Step(t.Context()))
+	w.fill(t, 1, 30)
+	require.NoError(t, w.archiverOf(w.place(t), log, 0).Step(t.Context()))
+	w.fill(t, 31, 60)
+	require.NoError(t, w.trimmer(t, log, archive.Keep{Messages: 5}).Step(t.Context()))
+	require.EqualValues(t, 31, log.first.Load(), "all that is archived")
+	require.NoError(t, late.Step(t.Context()))
+	w.requireWhole(t, w.place(t))
+}
+
 // Segments are merged, or another process trims, while a trimmer reads.
 func TestATrimmerGoesOnBesideMergesAndOthers(t *testing.T) {
 	t.Parallel()
