@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/cli"
-	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/payapi"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
@@ -161,7 +160,7 @@ func TestAnAPIThatDoesNotAnswerIsSaid(t *testing.T) {
 			dir, admin := t.TempDir(), freeAddress(t)
 			begin(t, dir, admin)
 			ctx, stop := context.WithCancel(t.Context())
-			var said testenv.Buffer
+			var said wait.Buffer
 			ended := make(chan int, 1)
 			go func() {
 				ended <- cli.Main(ctx, &grammar{}, "ingest", "", append([]string{"pull", "stripe", "--data-dir", dir, "--admin-addr", admin}, key...),

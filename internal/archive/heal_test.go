@@ -20,7 +20,7 @@ import (
 
 func (w *world) heal(ctx context.Context, place storage.Place, source archive.Source) ([]archive.Healed, []string, error) {
 	result, err := archive.Heal(ctx, archive.Config{
-		Place: place, Source: source, Logger: slog.New(slog.NewTextHandler(w, nil)), SegmentBytes: 8 << 10, FrameBytes: 1 << 10,
+		Place: place, Source: source, Logger: slog.New(slog.NewTextHandler(&w.out, nil)), SegmentBytes: 8 << 10, FrameBytes: 1 << 10,
 	})
 	return result.Healed, result.Left, err
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/metrics"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,8 +49,7 @@ type world struct {
 	*testenv.Log
 	path string
 
-	mu  sync.Mutex
-	out bytes.Buffer // what archivers log
+	out wait.Buffer // what archivers log
 }
 
 func setup(t testing.TB) *world {
@@ -67,18 +66,7 @@ func setupArchived(t testing.TB, count int) *world {
 	return w
 }
 
-// Write implements io.Writer for the logger.
-func (w *world) Write(line []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(line)
-}
-
-func (w *world) logged() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.String()
-}
+func (w *world) logged() string { return w.out.String() }
 
 // fill delivers events number from to until, with bodies of many lengths.
 func (w *world) fill(t testing.TB, from, until int) {
@@ -103,7 +91,7 @@ func (w *world) archiver(place storage.Place) *archive.Archiver {
 
 func (w *world) archiverOf(place storage.Place, source archive.Source, interval time.Duration) *archive.Archiver {
 	return archive.NewArchiver(archive.Config{
-		Place: place, Source: source, Interval: interval, Logger: slog.New(slog.NewTextHandler(w, nil)),
+		Place: place, Source: source, Interval: interval, Logger: slog.New(slog.NewTextHandler(&w.out, nil)),
 		Registerer: prometheus.NewRegistry(), SegmentBytes: 8_700, FrameBytes: 1 << 10, PollInterval: time.Millisecond, MinWait: time.Millisecond,
 	})
 }

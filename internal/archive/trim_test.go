@@ -78,7 +78,7 @@ func (w *world) trimmer(t *testing.T, log *trimmable, keep archive.Keep) *archiv
 func (w *world) trimmerOf(place storage.Place, log *trimmable, keep archive.Keep) *archive.Trimmer {
 	return archive.NewTrimmer(archive.TrimConfig{
 		Place: place, Log: log, Keep: keep, Interval: time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(w, nil)), Registerer: prometheus.NewRegistry(),
+		Logger: slog.New(slog.NewTextHandler(&w.out, nil)), Registerer: prometheus.NewRegistry(),
 	})
 }
 
@@ -160,7 +160,7 @@ func TestATrimmerGoesOnWhereAnotherOneHasStopped(t *testing.T) {
 	w, log := trimmed(t, 100)
 	trimmer := archive.NewTrimmer(archive.TrimConfig{
 		Place: w.place(t), Log: overtaken{log, 25}, Keep: archive.Keep{Messages: 50}, Interval: time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(w, nil)), Registerer: prometheus.NewRegistry(),
+		Logger: slog.New(slog.NewTextHandler(&w.out, nil)), Registerer: prometheus.NewRegistry(),
 	})
 	require.NoError(t, trimmer.Step(t.Context()))
 	require.Greater(t, len(log.trims), 1)
@@ -317,7 +317,7 @@ func TestATrimmerSaysOnceWhyItDoesNotTrim(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	trimmer := archive.NewTrimmer(archive.TrimConfig{
 		Place: w.place(t), Log: log, Keep: archive.Keep{Messages: 1}, Interval: time.Millisecond,
-		Logger: slog.New(slog.NewTextHandler(w, nil)), Registerer: registry,
+		Logger: slog.New(slog.NewTextHandler(&w.out, nil)), Registerer: registry,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running errgroup.Group

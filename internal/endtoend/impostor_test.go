@@ -1,7 +1,6 @@
 package endtoend
 
 import (
-	"bytes"
 	"crypto/tls"
 	"io"
 	"net"
@@ -52,7 +51,7 @@ func TestAnImpostorsLogIsNotReadAndReceivesNoToken(t *testing.T) {
 			impostor.stop()
 			token, err := os.ReadFile(filepath.Join(w.dir, "nats.token"))
 			require.NoError(t, err)
-			require.NotContains(t, impostor.receivedText(), strings.TrimSpace(string(token)))
+			require.NotContains(t, impostor.received.String(), strings.TrimSpace(string(token)))
 			require.Empty(t, impostor.tokens())
 
 			w.startIngest(t)
@@ -72,8 +71,8 @@ type impostor struct {
 	front net.Listener
 
 	mu        sync.Mutex
-	received  bytes.Buffer // from all clients
-	presented []string     // tokens
+	received  wait.Buffer // from all clients
+	presented []string    // tokens
 }
 
 func startImpostor(t *testing.T, w *world, certificate *tls.Config) *impostor {
@@ -160,21 +159,9 @@ func (s *impostor) listen() {
 			}
 			defer upstream.Close()
 			go func() { _, _ = io.Copy(conn, upstream) }()
-			_, _ = io.Copy(io.MultiWriter(s, upstream), conn)
+			_, _ = io.Copy(io.MultiWriter(&s.received, upstream), conn)
 		}()
 	}
-}
-
-func (s *impostor) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.received.Write(p)
-}
-
-func (s *impostor) receivedText() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.received.String()
 }
 
 func (s *impostor) tokens() []string {

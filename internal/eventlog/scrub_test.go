@@ -23,20 +23,7 @@ type scrubbing struct {
 	*Scrubber
 	registry *prometheus.Registry
 	stop     func()
-	mu       sync.Mutex
-	said     strings.Builder
-}
-
-func (s *scrubbing) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.said.Write(p)
-}
-
-func (s *scrubbing) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.said.String()
+	said     wait.Buffer
 }
 
 func (s *scrubbing) metric(t *testing.T, name string) float64 {
@@ -48,7 +35,7 @@ func scrub(t *testing.T, l *Log) *scrubbing {
 	t.Helper()
 	s := &scrubbing{registry: prometheus.NewRegistry()}
 	s.Scrubber = NewScrubber(ScrubConfig{
-		Log: l, Interval: time.Microsecond, Rate: 1 << 40, Logger: slog.New(slog.NewTextHandler(s, nil)), Registerer: s.registry,
+		Log: l, Interval: time.Microsecond, Rate: 1 << 40, Logger: slog.New(slog.NewTextHandler(&s.said, nil)), Registerer: s.registry,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -111,10 +98,10 @@ func TestAFlippedBitIsNamedAndTheServerDoesNotReadIt(t *testing.T) {
 		flip(t, path, at)
 		s.awaitDamage(t, 1)
 		wait.Until(t, func() bool {
-			return strings.Contains(s.text(), fmt.Sprintf("2.blk at byte %d: seq %d: ", second, firstOf(t, dir, 2)+1))
-		}, "%s: %s", name, s.text())
+			return strings.Contains(s.said.String(), fmt.Sprintf("2.blk at byte %d: seq %d: ", second, firstOf(t, dir, 2)+1))
+		}, "%s: %s", name, s.said.String())
 		require.Len(t, s.Damage(), 1)
-		require.Contains(t, s.text(), s.Damage()[0])
+		require.Contains(t, s.said.String(), s.Damage()[0])
 		add(t, l, "beside "+name, 1000)
 		info, err := l.Info(t.Context())
 		require.NoError(t, err)
@@ -172,7 +159,7 @@ func TestAWholeLogIsNeverCalledDamaged(t *testing.T) {
 		}
 		s.awaitScrub(t)
 		s.stop()
-		require.Empty(t, s.text())
+		require.Empty(t, s.said.String())
 		require.Zero(t, s.metric(t, "payfold_log_scrub_damage payfold"))
 		if round == rounds-3 {
 			require.Greater(t, log.info(t).ServerFirst, uint64((rounds-5)*messages))

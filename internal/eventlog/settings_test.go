@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -197,8 +196,7 @@ func TestANewStreamKeepsItsPromises(t *testing.T) {
 
 // watched is a watch that runs, what it logs and what it measures.
 type watched struct {
-	mu       sync.Mutex
-	text     strings.Builder
+	text     wait.Buffer
 	registry *prometheus.Registry
 }
 
@@ -207,23 +205,15 @@ func watch(t *testing.T, l *eventlog.Log) *watched {
 	w := &watched{registry: prometheus.NewRegistry()}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	watch := eventlog.NewWatch(l, slog.New(slog.NewTextHandler(w, nil)), w.registry)
+	watch := eventlog.NewWatch(l, slog.New(slog.NewTextHandler(&w.text, nil)), w.registry)
 	go func() { ended <- watch.Run(ctx) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-ended) })
 	return w
 }
 
-func (w *watched) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
 func (w *watched) await(t *testing.T, words ...string) {
 	t.Helper()
 	wait.Until(t, func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		for _, line := range strings.Split(w.text.String(), "\n") {
 			found := 0
 			for _, word := range words {

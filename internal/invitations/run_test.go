@@ -145,7 +145,7 @@ func TestASessionThatSaysNothingIsGivenUp(t *testing.T) {
 func TestTheInviterWaitsForTheTables(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testenv.Database(t))
-	var log testenv.Buffer
+	var log wait.Buffer
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	running(t, r)
@@ -310,7 +310,7 @@ func TestTheTokenIsNeverLogged(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.buy(t, "u1", "pay1", "octo")
-	var log testenv.Buffer
+	var log wait.Buffer
 	r := w.inviter(t)
 	r.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	for _, reply := range []testenv.Reply{{Drops: true}, {Status: 401}, {Status: 500}, {Status: 302, Header: map[string]string{"Location": "http://127.0.0.1:1/"}}} {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/live"
-	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/fixture"
+	"github.com/payfold/payfold/internal/testenv/wait"
 	"github.com/payfold/payfold/internal/testenv/world"
 )
 
@@ -44,7 +44,7 @@ func TestTablesThatWereSetBackAreNoticedAndFoldedAgain(t *testing.T) {
 	ctx, w := world.New(t)
 	database := w.OpenAs(ctx, t, "p1")
 	config := w.Config(t, database, fixture.AnyMode)
-	registry, said := prometheus.NewRegistry(), &testenv.Buffer{}
+	registry, said := prometheus.NewRegistry(), &wait.Buffer{}
 	config.Registerer, config.Logger = registry, slog.New(slog.NewTextHandler(said, nil))
 	stop := world.Run(ctx, t, live.New(config), database)
 	applyTwoEvents(ctx, t, w)

@@ -251,7 +251,7 @@ func TestARebuildFindsWhatIsRefused(t *testing.T) {
 			scratch.Scratch = true
 			require.ErrorAs(t, scratch.Run(ctx, w.Head(ctx, t)), new(*store.RefusedError))
 			require.Zero(t, w.Number(ctx, t, "select count(*) from payfold.quarantined_event"))
-			rebuild, said := w.Rebuild(t, into, batch), &testenv.Buffer{}
+			rebuild, said := w.Rebuild(t, into, batch), &wait.Buffer{}
 			rebuild.Logger = slog.New(slog.NewTextHandler(said, nil))
 			require.NoError(t, rebuild.Run(ctx, w.Head(ctx, t)))
 			require.Contains(t, said.String(), "level=ERROR msg=\"an event is quarantined")

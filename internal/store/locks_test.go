@@ -32,7 +32,7 @@ func TestAStandbyThatConfirmsNoCommitIsNamed(t *testing.T) {
 	}
 	alter("alter system set synchronous_standby_names = 'elsewhere'")
 
-	var log testenv.Buffer
+	var log wait.Buffer
 	stop := s.LogBlocking(ctx, slog.New(slog.NewTextHandler(&log, nil)))
 	defer stop()
 	committed := make(chan error, 1)
@@ -62,7 +62,7 @@ func TestASessionThatHoldsALockIsNamed(t *testing.T) {
 	_, err = holding.Exec(ctx, "lock table portal_next.payment in row exclusive mode")
 	require.NoError(t, err)
 
-	var log testenv.Buffer
+	var log wait.Buffer
 	stop := s.LogBlocking(ctx, slog.New(slog.NewTextHandler(&log, nil)))
 	connection, err := s.Pool().Acquire(ctx)
 	require.NoError(t, err)

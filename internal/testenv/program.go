@@ -51,7 +51,7 @@ func RemovePrograms() { _ = os.RemoveAll(programsDir) }
 // Program is a process of a real program.
 type Program struct {
 	command *exec.Cmd
-	output  Buffer
+	output  wait.Buffer
 	exited  chan struct{}
 }
 
@@ -193,7 +193,7 @@ func (p *Program) WaitFor(t testing.TB, text string) string {
 // Await is WaitFor, but returns an error if the program or ctx ends first.
 func (p *Program) Await(ctx context.Context, text string) (string, error) {
 	for {
-		written, changed := p.output.watch()
+		written, changed := p.output.Watch()
 		if _, after, found := strings.Cut(written, text); found && strings.Contains(after, "\n") {
 			rest, _, _ := strings.Cut(after, "\n")
 			return rest, nil

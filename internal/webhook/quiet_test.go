@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/specification"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestNeitherSecretNorSignatureNorBodyIsEverLogged(t *testing.T) {
 	t.Parallel()
 	const private = "private-to-the-customer"
-	var logged testenv.Buffer
+	var logged wait.Buffer
 	answers := make(chan error, 2)
 	answers <- nil
 	answers <- errors.New("away")

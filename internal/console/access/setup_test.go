@@ -15,6 +15,7 @@ import (
 
 	"github.com/payfold/payfold/internal/console/access"
 	"github.com/payfold/payfold/internal/testenv"
+	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -134,7 +135,7 @@ func onlyCookie(t *testing.T, out *httptest.ResponseRecorder) *http.Cookie {
 }
 
 // logBuffer is a log that is read meanwhile.
-type logBuffer struct{ testenv.Buffer }
+type logBuffer struct{ wait.Buffer }
 
 func (l *logBuffer) count(text string) int { return strings.Count(l.String(), text) }
 

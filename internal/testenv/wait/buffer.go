@@ -1,4 +1,4 @@
-package testenv
+package wait
 
 import (
 	"bytes"
@@ -31,8 +31,15 @@ func (b *Buffer) String() string {
 	return b.text.String()
 }
 
-// watch returns all that was written, and a channel that the next Write closes.
-func (b *Buffer) watch() (string, <-chan struct{}) {
+// Reset forgets what was written.
+func (b *Buffer) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Reset()
+}
+
+// Watch returns all that was written, and a channel that the next Write closes.
+func (b *Buffer) Watch() (string, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.changed == nil {
