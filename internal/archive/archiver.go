@@ -243,8 +243,9 @@ func (a *Archiver) look(ctx context.Context, head Head) error {
 }
 
 // checkEnd checks that the newest segment still exists, before the next one follows it. If somebody has removed it, or
-// a disk is not mounted any more, the archive continues from what is there. Another archiver may also have merged it. An
-// empty archive is read again, too: another archiver may have begun it, and the log may lack what that one has archived.
+// a disk is not mounted any more, the archive continues from what is there. Another archiver may also have merged it.
+// An empty archive is read again, too: another archiver may have begun it, and the log may lack what that one has
+// archived.
 func (a *Archiver) checkEnd(ctx context.Context, head Head) error {
 	end := a.archive.end()
 	if end != nil {
