@@ -59,10 +59,14 @@ func (r records) reserve(ctx context.Context, perDay int) (reserved *Attempt, er
 		}
 		rows, _ := tx.Query(ctx, reserveAttempt, r.repository, now, perDay, lateAction, maxAhead) // CollectExactlyOneRow returns its error
 		reserved, err = pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[Attempt])
-		if errors.Is(err, pgx.ErrNoRows) {
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
 			return nil
+		case err != nil || reserved.Purpose != AttemptWithdraw || reserved.Shared:
+			return err
 		}
-		return err
+		// A purchase that is kept after all meanwhile may lose what it has, and the process may die before it records that.
+		return lookAgain(ctx, tx, reserved, now, Invited, Collaborator)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reserve an attempt: %w", err)
@@ -114,7 +118,7 @@ func (r records) record(ctx context.Context, attempt *Attempt, answer Answer) er
 		if err := recordNext(ctx, tx, answer, now); err != nil || answer.Ended == "" {
 			return err
 		}
-		return endEarlier(ctx, tx, attempt, answer, now)
+		return endEarlier(ctx, tx, attempt, answer)
 	})
 	if err == nil && late {
 		return errAttemptExpired
@@ -150,21 +154,25 @@ func recordLate(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer,
 	if err != nil {
 		return fmt.Errorf("record a late answer: %w", err)
 	}
-	_, err = tx.Exec(ctx, `update payfold.invitation set status = 'pending', due_at = $3, changed_at = $3
-		where repository = $1 and lower(github_username) = lower($2) and status in ('invited', 'collaborator', 'withdrawn')`,
-		attempt.Repository, attempt.GitHubUser, now)
+	return lookAgain(ctx, tx, attempt, now, Invited, Collaborator, Withdrawn)
+}
+
+// lookAgain makes the invitations of the attempt's GitHub user pending that have one of these statuses. So the next
+// attempts look at what GitHub has, and invite again where a kept purchase has lost its invitation.
+func lookAgain(ctx context.Context, tx pgx.Tx, attempt *Attempt, now time.Time, statuses ...string) error {
+	_, err := tx.Exec(ctx, `update payfold.invitation set status = 'pending', due_at = $4, changed_at = $4
+		where repository = $1 and lower(github_username) = lower($2) and status = any($3)`,
+		attempt.Repository, attempt.GitHubUser, statuses, now)
 	if err != nil {
-		return fmt.Errorf("record a late answer: %w", err)
+		return fmt.Errorf("look again at what a GitHub user has: %w", err)
 	}
 	return nil
 }
 
 // endEarlier records that nothing is left of what earlier attempts sent to the GitHub user. So later access
 // of the user does not come from them. It leaves out invitations that still wait for the user: such an
-// invitation is the present one, or its own attempt finds that it has ended. If this attempt took back what
-// was sent (Ended is OutcomeSent), other purchases for the GitHub user have lost their access. They become
-// pending again, because one of them may be kept.
-func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer, now time.Time) error {
+// invitation is the present one, or its own attempt finds that it has ended.
+func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer) error {
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4
 		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and purpose = 'invite' and attempt_id < $3`,
 		attempt.Repository, attempt.GitHubUser, attempt.ID, answer.Ended)
@@ -176,16 +184,6 @@ func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer,
 		attempt.Repository, attempt.GitHubUser)
 	if err != nil {
 		return fmt.Errorf("record that earlier invitations have ended: %w", err)
-	}
-	if answer.Ended != OutcomeSent {
-		return nil
-	}
-	_, err = tx.Exec(ctx, `update payfold.invitation set status = 'pending', due_at = $5, changed_at = $5
-		where repository = $1 and lower(github_username) = lower($2) and status in ('invited', 'collaborator')
-			and (user_id, provider_payment_id) <> ($3, $4)`,
-		attempt.Repository, attempt.GitHubUser, attempt.UserID, attempt.PaymentID, now)
-	if err != nil {
-		return fmt.Errorf("record that other purchases have no access: %w", err)
 	}
 	return nil
 }

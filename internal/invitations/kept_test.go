@@ -164,6 +164,49 @@ func TestAPurchaseThatIsKeptAfterAllDuringItsWithdrawalIsInvitedAfterIt(t *testi
 	}
 }
 
+// Two purchases of one GitHub user were refunded. The invitation is withdrawn for the first one, and the second one is kept
+// after all before the next scan.
+func TestAPurchaseThatIsKeptDuringTheWithdrawalOfAnotherOneIsInvitedAfterIt(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []string{"answered", "answer lost", "look afterwards lost", "process died"} {
+		t.Run(ends, func(t *testing.T) {
+			t.Parallel()
+			w, r := invited(t, "octo")
+			w.buy(t, "u2", "pay2", "octo")
+			reconcile(t, r)
+			w.requireStatus(t, "u2", "pay2", Invited)
+			w.refund(t, "pay1")
+			require.NoError(t, r.records.scan(t.Context(), nil))
+			w.exec(t, "update portal.payment_facts set reversed_at = now() where provider_payment_id = 'pay2'")
+			ask := r.gitHub
+			r.gitHub = beforeCancel{ask, func() {
+				w.exec(t, "update portal.payment_facts set reversed_at = null where provider_payment_id = 'pay2'")
+				switch ends {
+				case "answer lost": // GitHub acts
+					require.NoError(t, ask.Cancel(t.Context(), w.github.Invitation("octo").ID))
+					w.github.Script("", testenv.Reply{Drops: true})
+				case "look afterwards lost":
+					w.github.Script("", testenv.Reply{}, testenv.Reply{Drops: true})
+				}
+			}}
+			if ends == "process died" {
+				attempt, err := r.records.reserve(t.Context(), w.perDay)
+				require.NoError(t, err)
+				r.perform(t.Context(), attempt)
+			} else {
+				_, err := r.next(t.Context())
+				require.NoError(t, err)
+			}
+			require.Nil(t, w.github.Invitation("octo"))
+			r.gitHub = ask
+			w.outlive(t, r)
+			w.requireStatus(t, "u1", "pay1", Withdrawn)
+			w.requireStatus(t, "u2", "pay2", Invited)
+			require.NotNil(t, w.github.Invitation("octo"))
+		})
+	}
+}
+
 // The process took back what the buyer had and died before it recorded that.
 func TestAPurchaseThatIsKeptAfterAllIsInvitedWhereItsWithdrawalWasNotRecorded(t *testing.T) {
 	t.Parallel()

@@ -461,7 +461,18 @@ func (m *model) reserveChoice(c choice, now time.Time) *Attempt {
 	}
 	m.attempts = append(m.attempts, &modelAttempt{ID: m.nextAttempt, Key: n.Key(), GitHubUser: name, Purpose: c.purpose, ReservedAt: now, Unasked: true})
 	m.nextAttempt++
+	if out.Purpose == AttemptWithdraw && !out.Shared {
+		m.lookAgain(out, now, Invited, Collaborator)
+	}
 	return out
+}
+
+func (m *model) lookAgain(attempt *Attempt, now time.Time, statuses ...string) {
+	for _, i := range m.invitations {
+		if i.Repository == attempt.Repository && sameName(deref(i.GitHubUser), *attempt.GitHubUser) && slices.Contains(statuses, i.Status) {
+			i.Status, i.DueAt, i.ChangedAt = Pending, now, now
+		}
+	}
 }
 
 func (m *model) attempt(id int64) *modelAttempt {
@@ -493,7 +504,7 @@ func (m *model) record(attempt *Attempt, answer Answer, now time.Time) error {
 	a.Outcome, a.Answer, a.AnsweredAt = &answer.Outcome, &answer.Message, &now
 	m.recordNext(answer, now)
 	if answer.Ended != "" {
-		m.endEarlier(attempt, answer, now)
+		m.endEarlier(attempt, answer)
 	}
 	return nil
 }
@@ -509,11 +520,7 @@ func (m *model) recordLate(attempt *Attempt, answer Answer, now time.Time) {
 			a.Outcome, a.AnsweredAt = &outcome, &now
 		}
 	}
-	for _, i := range m.invitations {
-		if i.Repository == attempt.Repository && sameName(deref(i.GitHubUser), name) && slices.Contains([]string{Invited, Collaborator, Withdrawn}, i.Status) {
-			i.Status, i.DueAt, i.ChangedAt = Pending, now, now
-		}
-	}
+	m.lookAgain(attempt, now, Invited, Collaborator, Withdrawn)
 }
 
 func (m *model) recordNext(answer Answer, now time.Time) {
@@ -536,7 +543,7 @@ func (m *model) recordNext(answer Answer, now time.Time) {
 	}
 }
 
-func (m *model) endEarlier(attempt *Attempt, answer Answer, now time.Time) {
+func (m *model) endEarlier(attempt *Attempt, answer Answer) {
 	name := *attempt.GitHubUser
 	for _, a := range m.attempts {
 		if a.Key.Repository == attempt.Repository && sameName(a.GitHubUser, name) && a.is(OutcomeUnknown) &&
@@ -550,10 +557,6 @@ func (m *model) endEarlier(attempt *Attempt, answer Answer, now time.Time) {
 		}
 		if i.Status != Invited && i.InvitedAt != nil {
 			i.NotOurs = true
-		}
-		if answer.Ended == OutcomeSent && (i.Status == Invited || i.Status == Collaborator) &&
-			(i.UserID != attempt.UserID || i.PaymentID != attempt.PaymentID) {
-			i.Status, i.DueAt, i.ChangedAt = Pending, now, now
 		}
 	}
 }
