@@ -80,6 +80,7 @@ func builtTables(ctx context.Context, b *testing.B, count int) *store.Store {
 	require.NoError(b, s.PrepareAsOf(ctx, "log-1", fixture.Partitions, rules, uint64(count)))
 	fold := rebuild.Rebuild{Log: benchLog(count), Store: s, Rules: rules, Logger: testenv.Logger(b), Progress: func(_, _ uint64) {}, Stage: tables.InUse}
 	require.NoError(b, fold.Run(ctx, uint64(count)))
+	require.NoError(b, s.Analyze(ctx))
 	return s
 }
 

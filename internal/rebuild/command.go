@@ -19,8 +19,8 @@ type Command struct {
 	Until    time.Time // the tables as of this moment, by the log's clock
 }
 
-// Run builds the tables and returns their state. It keeps other commands from the schema until it
-// returns. After an error the same command continues.
+// Run builds the tables and returns their state. Tables as of a moment are ready to be read: they have all indexes, and
+// statistics. Run keeps other commands from the schema until it returns. After an error the same command continues.
 func (c *Command) Run(ctx context.Context) (store.Schema, error) {
 	info, err := c.Log.Info(ctx)
 	if err != nil {
@@ -43,6 +43,11 @@ func (c *Command) Run(ctx context.Context) (store.Schema, error) {
 	}
 	if err := c.Rebuild.Run(ctx, until); err != nil {
 		return store.Schema{}, c.Interrupted(ctx, err)
+	}
+	if c.asOf() { // a promotion does it for other tables
+		if err := c.Store.Analyze(ctx); err != nil {
+			return store.Schema{}, c.Interrupted(ctx, err)
+		}
 	}
 	return c.Store.SchemaNamed(ctx, c.Store.Schema())
 }

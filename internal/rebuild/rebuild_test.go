@@ -182,6 +182,21 @@ func TestAnInterruptedRebuildBeginsAgain(t *testing.T) {
 	w.RequireSame(ctx, t, "undisturbed", "portal_next")
 }
 
+// Who asked for tables of a moment reads them at once. Without statistics a page of the console reads a whole table.
+func TestTablesAsOfAMomentHaveStatistics(t *testing.T) {
+	t.Parallel()
+	ctx, w := world.New(t)
+	w.Log.Fill(t, testenv.ShopEvent, 200, world.ShopSecret)
+	past, err := w.Open(ctx, t, store.LiveSchema).OpenSchema(ctx, "past")
+	require.NoError(t, err)
+	t.Cleanup(past.Close)
+	_, err = (&rebuild.Command{Rebuild: w.Rebuild(t, past, 0), UntilSeq: new(uint64(150))}).Run(ctx)
+	require.NoError(t, err)
+	for _, table := range []string{"processed_event", "payment_facts", "subscription_facts", "credit_ledger"} {
+		require.Positive(t, w.Number(ctx, t, "select count(*) from pg_stats where schemaname = 'past' and tablename = '"+table+"'"), table)
+	}
+}
+
 // One of its two transactions was committed when it was killed.
 func TestAHalfCommittedRebuildBeginsAgain(t *testing.T) {
 	t.Parallel()
