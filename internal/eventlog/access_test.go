@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
@@ -71,6 +73,47 @@ func TestTheLogListensOnTCPOnlyWhereItIsAskedTo(t *testing.T) {
 	require.Empty(t, s.Addr())
 	require.Nil(t, s.nats.Addr())
 	requireReadable(t, dir)
+}
+
+// An ordinary client of NATS, such as "nats --tlsfirst", needs the certificate and the token.
+func TestAnOrdinaryClientReadsTheLogOverTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, l := listening(t, dir, "127.0.0.1:0")
+	defer stop(t, s, l)
+	add(t, l, "evt_1", 10)
+	trusted := nats.RootCAs(filepath.Join(dir, "nats", "cert.pem"))
+	connect := func(options ...nats.Option) error {
+		conn, err := nats.Connect("nats://"+s.Addr(), append(options, nats.Timeout(wait.Timeout))...)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		js, err := jetstream.NewWithAPIPrefix(conn, "log")
+		require.NoError(t, err)
+		consumer, err := js.OrderedConsumer(t.Context(), "PAYMENTS", jetstream.OrderedConsumerConfig{})
+		require.NoError(t, err)
+		message, err := consumer.Next(jetstream.FetchMaxWait(wait.Timeout))
+		require.NoError(t, err)
+		require.Contains(t, string(message.Data()), "evt_1")
+		return nil
+	}
+	require.NoError(t, connect(nats.TLSHandshakeFirst(), trusted, nats.Token(access.Token(dir))))
+	require.ErrorIs(t, connect(nats.TLSHandshakeFirst(), trusted, nats.Token("wrong")), nats.ErrAuthorization)
+	require.ErrorContains(t, connect(nats.TLSHandshakeFirst(), nats.Token(access.Token(dir))), "certificate")
+}
+
+// Silent strangers must not take the places of readers.
+func TestAConnectionWithoutAHandshakeIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, l := listening(t, dir, "127.0.0.1:0")
+	defer stop(t, s, l)
+	silent, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer silent.Close()
+	said, _ := io.ReadAll(silent) // to the end
+	require.Empty(t, said)
 }
 
 func TestReadersReachALogWhereverItLies(t *testing.T) {

@@ -28,12 +28,33 @@ func share(t *testing.T, dataDir, address string) string {
 	return dir
 }
 
+// listen greets every connection over TLS, as the log does, and returns its address.
+func listen(t *testing.T, dataDir string) string {
+	t.Helper()
+	config, err := ServerTLS(dataDir, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go greet(conn)
+		}
+	}()
+	return listener.Addr().String()
+}
+
 func TestWhereTheSocketCannotBeHadReadersComeOverTCP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	g := open(t, dir, "127.0.0.1:0")
+	open(t, dir)
+	address := listen(t, dir)
 	require.IsType(t, &net.UnixConn{}, requireGreeted(t, dir))
-	require.IsType(t, &tls.Conn{}, requireGreeted(t, share(t, dir, g.Address())))
+	require.IsType(t, &tls.Conn{}, requireGreeted(t, share(t, dir, address)))
 }
 
 // otherPair makes a certificate that is not the log's.
@@ -129,14 +150,15 @@ func TestTheCertificateIsMadeOnceAndNoClockEndsIt(t *testing.T) {
 func TestAnExpiredCertificateIsAsGoodAsAny(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	g := open(t, dir, "127.0.0.1:0")
-	folder, err := openPrivate(share(t, dir, g.Address()))
+	open(t, dir)
+	address := listen(t, dir)
+	folder, err := openPrivate(share(t, dir, address))
 	require.NoError(t, err)
 	defer folder.Close()
 	pin, err := folder.pin()
 	require.NoError(t, err)
 	pin.Time = func() time.Time { return time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC) }
-	conn, err := tls.Dial("tcp", g.Address(), pin)
+	conn, err := tls.Dial("tcp", address, pin)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 }
