@@ -73,9 +73,9 @@ func (n *NATS) Replace(t testing.TB) {
 	n.Start(t)
 }
 
-// Messages asks the stream's leader for every message, from the oldest to the newest, and gives each answer to look. A
-// reader would not do: a server without the lead may serve it.
-func (n *NATS) Messages(t testing.TB, last uint64, look func(seq uint64, answer *nats.Msg)) error {
+// Messages asks the stream's leader for every message, from the oldest to the newest, and gives each answer to look. It
+// ends with the first error of look. A reader would not do: a server without the lead may serve it.
+func (n *NATS) Messages(t testing.TB, last uint64, look func(seq uint64, answer *nats.Msg) error) error {
 	t.Helper()
 	const atOnce = 100
 	return n.ask(t, func(admin *nats.Conn, _ jetstream.Stream) error {
@@ -99,7 +99,9 @@ func (n *NATS) Messages(t testing.TB, last uint64, look func(seq uint64, answer 
 			if err != nil {
 				return err
 			}
-			look(seq, answer)
+			if err := look(seq, answer); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
