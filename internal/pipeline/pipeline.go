@@ -2,6 +2,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 
@@ -10,53 +11,32 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// One call folds up to foldTogether batches, so that the rows of many events can be read with one query. decodeAhead is
-// how many decoded batches may wait: those of the current call, of the next call, and of the call after it.
-const (
-	foldTogether = 10
-	decodeAhead  = 3 * foldTogether
-)
+// decodeAhead is how many batches may be decoded or read before they are taken, beside one for each decoder.
+const decodeAhead = 8
 
 // Log is what a Pipeline needs of the event log.
 type Log interface {
 	ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error
 }
 
-// ReadEvents reads messages, decodes them on all cores, and calls take with the events in the
-// order of the log. take must not keep them after it returns.
-func ReadEvents(ctx context.Context, log Log, from, until uint64, decode Decoder, take func([]events.Event) error) error {
-	reading := Pipeline{Log: log, From: from, Until: until, MaxMessages: decodeMessages * foldTogether, Decode: decode}
-	return reading.Run(ctx, func(some []*Batch) func() error {
-		return func() error {
-			for _, b := range some {
-				if err := take(b.Events); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	})
-}
-
 // Pipeline reads the messages From to Until and decodes them on all cores.
 type Pipeline struct {
 	Log         Log
 	From, Until uint64
-	MaxMessages uint64  // in one call
+	MaxMessages uint64  // in one batch; 0: decodeMessages, which fit in a core's cache
 	Decode      Decoder // called concurrently
 }
 
-// Run calls prepare with some batches at a time, in the order of the log. It calls the returned
-// functions in the same order, one at a time. It calls prepare while an earlier function runs. A
-// function must not keep a batch after it returns. Run returns the first error when all functions
-// have ended. It still folds the batches before one that cannot be read or decoded.
-func (p Pipeline) Run(ctx context.Context, prepare func([]*Batch) (fold func() error)) error {
+// Run calls take with one batch after the other, in the order of the log, while the next ones are read and decoded.
+// take must not keep a batch after it returns. Run returns the first error when everything has ended. Batches before
+// one that cannot be decoded are taken.
+func (p Pipeline) Run(ctx context.Context, take func(*Batch) error) error {
 	if p.From > p.Until {
 		return nil
 	}
-	size := min(p.MaxMessages, decodeMessages, p.Until-p.From+1)
+	size := min(cmp.Or(p.MaxMessages, decodeMessages), p.Until-p.From+1)
 	decoders := runtime.GOMAXPROCS(0)
-	batches := 1 + decoders + decodeAhead // one is being read
+	batches := decoders + decodeAhead
 	free, work, order := make(chan *Batch, batches), make(chan *Batch, batches), make(chan *Batch, batches)
 	for range batches {
 		free <- newBatch(size)
@@ -78,36 +58,16 @@ func (p Pipeline) Run(ctx context.Context, prepare func([]*Batch) (fold func() e
 			return nil
 		})
 	}
-	type prepared struct {
-		batches []*Batch
-		fold    func() error
-	}
-	ready, folded := make(chan prepared), make(chan struct{})
 	group.Go(func() error {
-		defer close(ready)
-		next := queue{order: order, maxBatches: min(p.MaxMessages/size, foldTogether)}
-		for {
-			some, err := next.take()
-			if err != nil || len(some) == 0 {
+		for b := range order {
+			if err := <-b.decoded; err != nil {
 				return err
 			}
-			select {
-			case ready <- prepared{some, prepare(some)}:
-			case <-folded:
-				return nil
-			}
-		}
-	})
-	group.Go(func() error {
-		defer close(folded)
-		for next := range ready {
-			if err := next.fold(); err != nil {
+			if err := take(b); err != nil {
 				return err
 			}
-			for _, b := range next.batches {
-				b.clear()
-				free <- b
-			}
+			b.clear()
+			free <- b
 		}
 		return nil
 	})
@@ -135,52 +95,9 @@ func (p Pipeline) read(ctx context.Context, size uint64, free <-chan *Batch, han
 	})
 }
 
-// queue returns decoded batches in the order of the log.
-type queue struct {
-	order      <-chan *Batch
-	maxBatches uint64 // batches in one call of take
-	first      *Batch // received by the last take, but not decoded then; may be nil
-	err        error  // of the batch after those that were returned
-}
-
-// take waits until the next batch is decoded. It returns this batch and the following ones that are
-// already decoded. At the end it returns none.
-func (q *queue) take() (some []*Batch, err error) {
-	if q.err != nil {
-		return nil, q.err
-	}
-	b := q.first
-	if b == nil {
-		b = <-q.order
-	}
-	for q.first = nil; b != nil; {
-		if q.err = <-b.decoded; q.err != nil {
-			break
-		}
-		if some = append(some, b); uint64(len(some)) == q.maxBatches {
-			return some, nil
-		}
-		select {
-		case b = <-q.order:
-		default:
-			return some, nil
-		}
-		if b != nil && len(b.decoded) == 0 {
-			q.first = b
-			return some, nil
-		}
-	}
-	if len(some) > 0 {
-		return some, nil
-	}
-	return nil, q.err
-}
-
-// A batch is small enough for a core's cache. Its size in bytes is limited, too, because
-// bodies can be large.
 const (
 	decodeMessages = 500
-	decodeBytes    = 2 << 20
+	decodeBytes    = 2 << 20 // of bodies, which can be large; the last one of a batch may make it longer
 )
 
 // Batch has consecutive messages. Its memory is reused for later batches: its allocation and

@@ -25,31 +25,24 @@ func (r *Rebuild) catchUp(ctx context.Context, t *target, at identity.Positions,
 		positions[partition] = position
 	}
 	log := pipeline.Pipeline{Log: r.Log, From: at.Lowest() + 1, Until: until, MaxMessages: size, Decode: r.decode(at)}
-	return log.Run(ctx, func(some []*pipeline.Batch) func() error {
-		return func() error {
-			var batch []events.Event
-			for _, b := range some {
-				batch = append(batch, b.Events...)
-			}
-			last := some[len(some)-1]
-			if err := r.apply(ctx, t, batch, positions, last); err != nil {
-				return err
-			}
-			r.Progress(last.Seq(), until)
-			return nil
+	return log.Run(ctx, func(b *pipeline.Batch) error {
+		if err := r.apply(ctx, t, b, positions); err != nil {
+			return err
 		}
+		r.Progress(b.Seq(), until)
+		return nil
 	})
 }
 
-// apply applies the next events, and moves the positions that are before the last message of their batches.
-func (r *Rebuild) apply(ctx context.Context, t *target, batch []events.Event, positions map[int]uint64, last *pipeline.Batch) error {
-	to := last.Seq()
+// apply applies the next events, and moves the positions that are before their last message.
+func (r *Rebuild) apply(ctx context.Context, t *target, batch *pipeline.Batch, positions map[int]uint64) error {
+	to := batch.Seq()
 	behind := maps.Clone(positions)
 	maps.DeleteFunc(behind, func(_ int, at uint64) bool { return at >= to })
-	advance := store.Advance{LogID: t.logID, From: behind, To: to, Digest: last.Digest}
-	_, err := live.Apply(ctx, r.Store, r.Rules, batch, advance)
-	if errors.As(err, new(*store.RefusedError)) && len(batch) == 1 && len(r.Rules.Extras) == 0 && !r.Scratch {
-		err = r.applyRefused(ctx, batch[0], advance, err)
+	advance := store.Advance{LogID: t.logID, From: behind, To: to, Digest: batch.Digest}
+	_, err := live.Apply(ctx, r.Store, r.Rules, batch.Events, advance)
+	if errors.As(err, new(*store.RefusedError)) && len(batch.Events) == 1 && len(r.Rules.Extras) == 0 && !r.Scratch {
+		err = r.applyRefused(ctx, batch.Events[0], advance, err)
 	}
 	if err != nil {
 		return err

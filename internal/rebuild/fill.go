@@ -16,7 +16,8 @@ func (r *Rebuild) fill(ctx context.Context, t *target, begin, until uint64) erro
 	memory := cmp.Or(r.memory, usualMemory())
 	done := &progress{report: r.Progress, begin: begin, until: until}
 	done.add(0)
-	log := pipeline.Pipeline{Log: r.Log, From: begin + 1, Until: until, MaxMessages: usualBatch, Decode: r.decode(make(identity.Positions, len(t.positions)))}
+	decode := r.decode(make(identity.Positions, len(t.positions)))
+	log := pipeline.Pipeline{Log: r.Log, From: begin + 1, Until: until, Decode: decode}
 	in, err := readInput(ctx, log, bucketsFor(until-begin, cmp.Or(r.bucket, bucketEvents)), memory, r.Logger, done.add)
 	if err != nil {
 		return err

@@ -42,20 +42,15 @@ func readInput(ctx context.Context, log pipeline.Pipeline, buckets, memory int, 
 		code(&record, e)
 		return in.events.add(bucket, record.Out)
 	}
-	err := log.Run(ctx, func(some []*pipeline.Batch) func() error {
-		return func() error {
-			count := 0
-			for _, b := range some {
-				for i := range b.Events {
-					if err := take(&b.Events[i]); err != nil {
-						return err
-					}
-				}
-				in.last, in.digest, count = b.Seq(), b.Digest, count+len(b.Events)
+	err := log.Run(ctx, func(b *pipeline.Batch) error {
+		for i := range b.Events {
+			if err := take(&b.Events[i]); err != nil {
+				return err
 			}
-			read(count)
-			return nil
 		}
+		in.last, in.digest = b.Seq(), b.Digest
+		read(len(b.Events))
+		return nil
 	})
 	if err == nil {
 		in.events.seal()

@@ -54,7 +54,7 @@ type Rebuild struct {
 }
 
 // usualBatch is how many messages one transaction has in tables that have rows.
-const usualBatch = 5000
+const usualBatch = 1000
 
 // Run folds the messages from the position of the tables up to until. Empty tables are filled in one go: if that fails,
 // they are empty as before. Other tables are consistent at a later position after an error, and another Run continues

@@ -49,8 +49,9 @@ func connectOnce(ctx context.Context, log rebuild.Log, from uint64, after, upto 
 		}
 		return append(to, providers.Decode(m)), nil
 	}
-	err = pipeline.ReadEvents(ctx, log, from, upto.Highest(), decode, func(some []events.Event) error {
-		for _, event := range some {
+	reading := pipeline.Pipeline{Log: log, From: from, Until: upto.Highest(), Decode: decode}
+	err = reading.Run(ctx, func(b *pipeline.Batch) error {
+		for _, event := range b.Events {
 			grew = customers.add(event) || grew
 		}
 		if customers.size() > maxConnected {
