@@ -22,68 +22,53 @@ type Command struct {
 // Run builds the tables and returns their state. Tables as of a moment are ready to be read: they have all indexes, and
 // statistics. Run keeps other commands from the schema until it returns. After an error the same command continues.
 func (c *Command) Run(ctx context.Context) (store.Schema, error) {
-	info, err := c.Log.Info(ctx)
-	if err != nil {
-		return store.Schema{}, err
-	}
 	unlock, err := c.Store.LockSchema(ctx)
 	if err != nil {
 		return store.Schema{}, err
 	}
 	defer unlock()
-	until, err := c.end(ctx, info)
-	if err != nil {
-		return store.Schema{}, err
+	built, err := c.build(ctx)
+	if err == nil && c.asOf() { // a promotion does it for other tables
+		err = c.Store.Analyze(ctx)
 	}
-	if err := c.prepare(ctx, info, until); err != nil {
-		return store.Schema{}, err
-	}
-	if c.asOf() {
-		c.Stage = tables.InUse
-	}
-	if err := c.Rebuild.Run(ctx, until); err != nil {
-		return store.Schema{}, c.Interrupted(ctx, err)
-	}
-	if c.asOf() { // a promotion does it for other tables
-		if err := c.Store.Analyze(ctx); err != nil {
-			return store.Schema{}, c.Interrupted(ctx, err)
-		}
-	}
-	return c.Store.SchemaNamed(ctx, c.Store.Schema())
+	return built, c.Interrupted(ctx, err)
 }
 
 // Use builds the tables as of UntilSeq or Until in the store's schema, which only this method uses, calls use with
 // their state, and drops them. It drops what a killed process has left.
 func (c *Command) Use(ctx context.Context, use func(context.Context, store.Schema) error) error {
+	return c.Store.Temporarily(ctx, func() error {
+		built, err := c.build(ctx)
+		if err != nil {
+			return err
+		}
+		return use(ctx, built)
+	})
+}
+
+// build prepares the tables and folds the log into them.
+func (c *Command) build(ctx context.Context) (store.Schema, error) {
 	info, err := c.Log.Info(ctx)
 	if err != nil {
-		return err
+		return store.Schema{}, err
 	}
-	unlock, err := c.Store.LockSchema(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	until, err := c.end(ctx, info)
 	if err != nil {
-		return err
+		return store.Schema{}, err
 	}
-	if err := c.Store.DropLocked(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
-		return err
+	if c.UntilSeq != nil || !c.Until.IsZero() {
+		c.Stage = tables.InUse
+		err = c.Store.PrepareAsOf(ctx, info.LogID, info.Partitions, c.Rules, until)
+	} else {
+		err = c.Store.Prepare(ctx, info.LogID, info.Partitions, c.Rules)
 	}
-	defer c.Store.DropAtEnd(ctx)
-	if err := c.prepare(ctx, info, until); err != nil {
-		return err
+	if err == nil {
+		err = c.Rebuild.Run(ctx, until)
 	}
-	c.Stage = tables.InUse
-	if err := c.Rebuild.Run(ctx, until); err != nil {
-		return err
-	}
-	built, err := c.Store.SchemaNamed(ctx, c.Store.Schema())
 	if err != nil {
-		return err
+		return store.Schema{}, err
 	}
-	return use(ctx, built)
+	return c.Store.SchemaNamed(ctx, c.Store.Schema())
 }
 
 // end returns the sequence of the last message to fold.
@@ -106,15 +91,6 @@ func (c *Command) end(ctx context.Context, info eventlog.Info) (until uint64, er
 	}
 	return until, nil
 }
-
-func (c *Command) prepare(ctx context.Context, info eventlog.Info, until uint64) error {
-	if c.asOf() {
-		return c.Store.PrepareAsOf(ctx, info.LogID, info.Partitions, c.Rules, until)
-	}
-	return c.Store.Prepare(ctx, info.LogID, info.Partitions, c.Rules)
-}
-
-func (c *Command) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
 
 // positionTimeout bounds the query for the position after a command was interrupted.
 const positionTimeout = time.Second

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,9 +43,6 @@ type Rebuild struct {
 	// Scratch is for tables that are compared and dropped: a refused event is an error, and no index
 	// is made at the end.
 	Scratch bool
-	// More may be set only with Scratch. Run calls it once, after the messages up to until are folded. More returns the
-	// new UpTo. Run also folds the messages up to there.
-	More func(context.Context) (identity.Positions, error)
 
 	quarantine store.Quarantine
 	memory     int    // see usualMemory; 0: the usual. Only tests set it
@@ -121,14 +117,8 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64, fills bool) error
 	case begin >= until:
 	case fills && t.empty():
 		err = r.fill(ctx, t, begin, until)
-		at = slices.Repeat([]uint64{until}, len(at))
 	default:
 		err = r.catchUp(ctx, t, at, until, size)
-	}
-	if err == nil && r.More != nil {
-		if r.UpTo, err = r.More(ctx); err == nil && r.UpTo.Highest() > until {
-			err = r.catchUp(ctx, t, at, r.UpTo.Highest(), size)
-		}
 	}
 	if err != nil || r.Scratch {
 		return err

@@ -358,8 +358,9 @@ func TestMoreIsFoldedIntoScratchTables(t *testing.T) {
 		schema := fmt.Sprint("further", n)
 		further := w.Rebuild(t, w.Open(ctx, t, schema), 70)
 		further.Scratch = true
-		further.More = func(context.Context) (identity.Positions, error) { return upTo, nil }
 		require.NoError(t, further.Run(ctx, upTo.Lowest()))
+		further.UpTo = upTo
+		require.NoError(t, further.Run(ctx, upTo.Highest()))
 		w.RequireSame(ctx, t, "uneven", schema)
 		indexed := w.Number(ctx, t, "select count(*) from pg_indexes where tablename = 'processed_event' and schemaname = '"+schema+"'")
 		require.Equal(t, n > 0, indexed > 0)

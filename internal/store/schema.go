@@ -132,11 +132,11 @@ func (s *Store) Drop(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return s.DropLocked(ctx)
+	return s.dropLocked(ctx)
 }
 
-// DropLocked is Drop for a command that has the lock of LockSchema already.
-func (s *Store) DropLocked(ctx context.Context) error {
+// dropLocked is Drop for a command that has the lock of LockSchema already.
+func (s *Store) dropLocked(ctx context.Context) error {
 	if s.schema == LiveSchema {
 		return fmt.Errorf("%w: %s; projector rebuild --promote replaces its tables; the old tables become %s, which can be dropped", ErrLive, s.schema, PreviousSchema)
 	}
@@ -155,13 +155,25 @@ func (s *Store) DropLocked(ctx context.Context) error {
 	})
 }
 
-// DropAtEnd is DropLocked at the end of a command. If ctx has ended, it has CleanUpTimeout to do so; what is left then, or
-// by a killed process, is dropped by the next command that uses the schema.
-func (s *Store) DropAtEnd(ctx context.Context) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(CleanUpTimeout, cancel) })()
-	_ = s.DropLocked(work)
+// Temporarily calls use while no other command works on the store's schema. The schema is not there when use begins,
+// and is dropped when use has returned. If ctx has ended by then, that may take CleanUpTimeout. What is left after it,
+// or by a killed process, is dropped by the next Temporarily.
+func (s *Store) Temporarily(ctx context.Context, use func() error) error {
+	unlock, err := s.LockSchema(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.dropLocked(ctx); err != nil && !errors.Is(err, ErrNoSchema) {
+		return err
+	}
+	defer func() {
+		work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(CleanUpTimeout, cancel) })()
+		_ = s.dropLocked(work)
+	}()
+	return use()
 }
 
 // DropSchema drops a schema with everything in it. A schema that payfold has not made stays.

@@ -3,126 +3,82 @@ package verify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/payfold/payfold/internal/eventlog"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // beside folds the log into a schema of its own, up to the positions of a snapshot of the tables. It changes neither
-// the tables nor the log, and drops its schema at the end. What a killed process has left is dropped by the next one.
+// the tables nor the log.
 type beside struct {
-	log      rebuild.Log
-	tables   *store.Store
-	rules    projections.Rules
-	logger   *slog.Logger
-	progress func(position, until uint64)
-	look     func(events.Message, events.Event) // see rebuild.Rebuild
-	opened   func(eventlog.Info)                // called before the fold; may be nil
-	frozen   func(context.Context, *snapshot) error
-	release  func() // called before the schema is dropped, if frozen was called; may be nil
-
-	scratch *store.Store // where the log is folded
+	tables *store.Store
+	fold   rebuild.Rebuild    // into the schema; run sets Store and Scratch
+	log    eventlog.Info      // when run began
+	began  identity.Positions // of the tables then
 }
 
-// compareFunc compares a snapshot with the fold, up to some positions. first is the first message of the log.
-type compareFunc func(frozen *snapshot, first uint64, upTo identity.Positions) error
-
-// run calls frozen with the snapshot as soon as it is taken, and compare when the log is folded up to there. One process
-// at a time may run it on a database.
-func (b *beside) run(ctx context.Context, compare compareFunc) error {
-	var err error
-	if b.scratch, err = b.tables.OpenSchema(ctx, store.VerifySchema); err != nil {
+// run calls work, which calls freeze and then foldTo. The schema is dropped at the end, and what a killed process has
+// left before. One process at a time may run it on a database.
+func (b *beside) run(ctx context.Context, work func() error) (err error) {
+	if b.fold.Store, err = b.tables.OpenSchema(ctx, store.VerifySchema); err != nil {
 		return err
 	}
-	defer b.scratch.Close()
-	unlock, err := b.scratch.LockSchema(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	info, positions, err := b.checkLog(ctx)
-	if err != nil {
-		return err
-	}
-	if b.opened != nil {
-		b.opened(info)
-	}
-	if err := b.scratch.DropLocked(ctx); err != nil && !errors.Is(err, store.ErrNoSchema) {
-		return err
-	}
-	defer b.scratch.DropAtEnd(ctx)
-	if err := b.scratch.Prepare(ctx, info.LogID, info.Partitions, b.rules); err != nil {
-		return err
-	}
-	return b.fold(ctx, info, positions, compare)
+	defer b.fold.Store.Close()
+	return b.fold.Store.Temporarily(ctx, func() (err error) {
+		if b.log, b.began, err = b.checkLog(ctx); err != nil {
+			return err
+		}
+		if err := b.fold.Store.Prepare(ctx, b.log.LogID, b.log.Partitions, b.fold.Rules); err != nil {
+			return err
+		}
+		b.fold.Scratch = true
+		return work()
+	})
 }
 
-func (b *beside) fold(
-	ctx context.Context, info eventlog.Info, positions identity.Positions, compare compareFunc,
-) error {
-	var taken *snapshot
-	defer func() {
-		if taken != nil {
-			taken.Close()
-			if b.release != nil {
-				b.release()
-			}
-		}
-	}()
-	fold := rebuild.Rebuild{
-		Log: b.log, Store: b.scratch, Rules: b.rules, Logger: b.logger, Progress: b.progress, Look: b.look, Scratch: true,
+// freeze folds what all partitions of the tables have, which is most of the log, and takes the snapshot after that. So
+// the snapshot is short. The caller must close it.
+func (b *beside) freeze(ctx context.Context) (*snapshot, error) {
+	if err := b.fold.Run(ctx, b.began.Lowest()); err != nil {
+		return nil, err
 	}
-	fold.More = func(ctx context.Context) (_ identity.Positions, err error) {
-		if taken, err = freeze(ctx, b.tables); err != nil {
-			return nil, err
-		}
-		if err := b.frozen(ctx, taken); err != nil {
-			return nil, err
-		}
-		return b.snapshotPositions(ctx, taken, info, positions)
-	}
-	if err := fold.Run(ctx, positions.Lowest()); err != nil {
-		return err
-	}
-	return compare(taken, info.First, fold.UpTo)
+	return freeze(ctx, b.tables)
 }
 
-// snapshotPositions returns the positions of the snapshot. It returns an error if the log was replaced or the tables
-// were set back since info and before were read, because the fold cannot be undone.
-func (b *beside) snapshotPositions(ctx context.Context, frozen *snapshot, info eventlog.Info, before identity.Positions) (identity.Positions, error) {
+// foldTo folds the rest up to the positions of the snapshot, and returns these. It returns an error if the log was
+// replaced or the tables were set back since run began, because the fold cannot be undone.
+func (b *beside) foldTo(ctx context.Context, frozen *snapshot) (identity.Positions, error) {
 	now, _, err := b.checkLog(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if now.LogID != info.LogID {
+	if now.LogID != b.log.LogID {
 		return nil, fmt.Errorf("%w: it was replaced while it was folded", identity.ErrLogLost)
 	}
 	positions, err := store.PositionsIn(ctx, frozen.tx)
 	if err != nil {
 		return nil, err
 	}
-	at := identity.PositionsOf(positions, info.Partitions)
-	if at.Lowest() < before.Lowest() {
-		return nil, fmt.Errorf("the tables were set back from seq %d to %d while the log was folded; verify them again", before.Lowest(), at.Lowest())
+	at := identity.PositionsOf(positions, b.log.Partitions)
+	if at.Lowest() < b.began.Lowest() {
+		return nil, fmt.Errorf("the tables were set back from seq %d to %d while the log was folded; verify them again",
+			b.began.Lowest(), at.Lowest())
 	}
-	return at, nil
+	b.fold.UpTo = at
+	return at, b.fold.Run(ctx, at.Highest())
 }
 
 // checkLog checks that the tables were folded from this log, and that it still has all of these
 // messages. It returns the positions of the tables.
 func (b *beside) checkLog(ctx context.Context) (eventlog.Info, identity.Positions, error) {
-	info, err := b.log.Info(ctx)
+	info, err := b.fold.Log.Info(ctx)
 	if err != nil {
 		return eventlog.Info{}, nil, err
 	}
-	positions, err := identity.Check(ctx, b.log, b.tables, info)
+	positions, err := identity.Check(ctx, b.fold.Log, b.tables, info)
 	if err != nil {
 		return eventlog.Info{}, nil, err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
@@ -108,20 +107,25 @@ func (p *Preview) Run(ctx context.Context) (Previewed, error) {
 	if err := p.checkVersion(ctx); err != nil {
 		return out, err
 	}
-	b := &beside{log: p.Log, tables: p.Tables, rules: p.Rules, logger: p.Logger, progress: p.Progress}
-	var then pgx.Tx
-	b.frozen = func(ctx context.Context, _ *snapshot) (err error) {
-		then, err = beginAt(ctx, b.scratch)
-		return err
-	}
-	b.release = func() {
-		if then != nil {
-			endRead(then)
+	fold := rebuild.Rebuild{Log: p.Log, Rules: p.Rules, Logger: p.Logger, Progress: p.Progress}
+	b := &beside{tables: p.Tables, fold: fold}
+	err := b.run(ctx, func() error {
+		frozen, err := b.freeze(ctx)
+		if err != nil {
+			return err
 		}
-	}
-	err := b.run(ctx, func(frozen *snapshot, _ uint64, upTo identity.Positions) error {
+		defer frozen.Close()
+		then, err := beginAt(ctx, b.fold.Store)
+		if err != nil {
+			return err
+		}
+		defer endRead(then)
+		upTo, err := b.foldTo(ctx, frozen)
+		if err != nil {
+			return err
+		}
 		out.Position, out.Before = upTo.Highest(), frozen.schema.FoldID
-		if err := frozen.Compare(ctx, b.scratch, p.Rules, func(Difference) { out.Rows++ }); err != nil {
+		if err := frozen.Compare(ctx, b.fold.Store, p.Rules, func(Difference) { out.Rows++ }); err != nil {
 			return err
 		}
 		if err := out.compareHoldings(ctx, frozen.tx, then); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/providers"
@@ -71,15 +70,25 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 // concurrently, because one query uses only one core.
 func (v *Verify) compare(ctx context.Context, verdict *Verdict, work *errgroup.Group) error {
 	audit := &audit{secrets: v.Secrets, strict: v.Strict, found: v.Fault}
-	b := &beside{log: v.Log, tables: v.Tables, rules: v.Rules, logger: v.Logger, progress: v.Progress, look: audit.inspect}
-	b.opened = func(info eventlog.Info) { audit.partitions = info.Partitions }
-	b.frozen = func(ctx context.Context, frozen *snapshot) error {
+	fold := rebuild.Rebuild{Log: v.Log, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect}
+	b := &beside{tables: v.Tables, fold: fold}
+	return b.run(ctx, func() error {
+		audit.partitions = b.log.Partitions
+		frozen, err := b.freeze(ctx)
+		if err != nil {
+			return err
+		}
+		defer frozen.Close()
 		if frozen.schema.FoldID != v.Rules.FoldID() {
 			return store.CommandRulesError(frozen.schema.Name, frozen.schema.FoldID, v.Rules.FoldID())
 		}
-		return v.sum(ctx, frozen, verdict, work)
-	}
-	return b.run(ctx, func(frozen *snapshot, first uint64, upTo identity.Positions) error {
+		if err := v.sum(ctx, frozen, verdict, work); err != nil {
+			return err
+		}
+		upTo, err := b.foldTo(ctx, frozen)
+		if err != nil {
+			return err
+		}
 		verdict.Schema, verdict.Position = frozen.schema.Name, upTo.Highest()
 		verdict.Signed, verdict.Own, verdict.Pulled = audit.signed, audit.own, audit.pulled
 		verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
@@ -91,7 +100,7 @@ func (v *Verify) compare(ctx context.Context, verdict *Verdict, work *errgroup.G
 		for _, d := range definitions {
 			v.Definition(d)
 		}
-		return v.compareRows(ctx, frozen, b.scratch, first, upTo, verdict)
+		return v.compareRows(ctx, frozen, b.fold.Store, b.log.First, upTo, verdict)
 	})
 }
 
