@@ -54,7 +54,7 @@ func connectOnce(ctx context.Context, log rebuild.Log, from uint64, after, upto 
 		for _, event := range b.Events {
 			grew = customers.add(event) || grew
 		}
-		if customers.size() > maxConnected {
+		if len(customers.events) > maxConnected {
 			return fmt.Errorf("%w: more than %d events", errTooConnected, maxConnected)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,9 +20,9 @@ import (
 //
 // It is not safe for concurrent use.
 type customers struct {
-	seeds map[uint64]struct{} // sequences of the out-of-order events, and of the later ones applied before them
-	names map[eventName]struct{}
-	seqs  map[uint64]struct{} // of the connected events
+	seeds  map[uint64]struct{} // sequences of the out-of-order events, and of the later ones applied before them
+	names  map[eventName]struct{}
+	events map[uint64]events.Event // the connected ones, by sequence
 }
 
 // eventName is a name by which the fold of an event finds rows.
@@ -33,7 +34,7 @@ type eventName struct {
 // connectedBy returns the customers that out-of-order events connect. The caller calls add
 // with the events of the log until no event brings a new name.
 func connectedBy(outOfOrder []store.OutOfOrderEvent) *customers {
-	c := &customers{seeds: map[uint64]struct{}{}, names: map[eventName]struct{}{}, seqs: map[uint64]struct{}{}}
+	c := &customers{seeds: map[uint64]struct{}{}, names: map[eventName]struct{}{}, events: map[uint64]events.Event{}}
 	c.seed(outOfOrder)
 	return c
 }
@@ -48,7 +49,7 @@ func (c *customers) seed(outOfOrder []store.OutOfOrderEvent) {
 // add adds an event if it is connected, and reports whether it brings a new name. Then
 // earlier events may be connected, too.
 func (c *customers) add(e events.Event) (grew bool) {
-	if _, seen := c.seqs[e.Seq]; seen {
+	if c.hasMessage(e.Seq) {
 		return false
 	}
 	_, connected := c.seeds[e.Seq]
@@ -56,7 +57,7 @@ func (c *customers) add(e events.Event) (grew bool) {
 	if !connected {
 		return false
 	}
-	c.seqs[e.Seq] = struct{}{}
+	c.events[e.Seq] = e
 	tables.EachName(e, func(kind tables.NameKind, name string) {
 		if name != "" && !c.hasName(kind, name) {
 			c.names[eventName{kind, strings.Clone(name)}] = struct{}{}
@@ -73,15 +74,14 @@ func (c *customers) hasName(kind tables.NameKind, name string) bool {
 
 // hasMessage reports whether the message is a connected event.
 func (c *customers) hasMessage(seq uint64) bool {
-	_, has := c.seqs[seq]
+	_, has := c.events[seq]
 	return has
 }
 
-// sequences lists the connected events, in no order.
-func (c *customers) sequences() []uint64 { return slices.Collect(maps.Keys(c.seqs)) }
-
-// size is the number of connected events.
-func (c *customers) size() int { return len(c.seqs) }
+// inOrder returns the connected events in the order of the log.
+func (c *customers) inOrder() []events.Event {
+	return slices.SortedFunc(maps.Values(c.events), func(a, b events.Event) int { return cmp.Compare(a.Seq, b.Seq) })
+}
 
 func (c *customers) named(kind tables.NameKind) (out []string) {
 	for n := range c.names {

@@ -158,8 +158,8 @@ func (c *customers) remove(batch *pgx.Batch, schema string, records *int64, outO
 	for _, user := range c.named(tables.OfUser) {
 		subscriptions = append(subscriptions, projections.ImplicitSubscription(user))
 	}
-	seqs := make([]int64, 0, c.size())
-	for _, seq := range c.sequences() {
+	seqs := make([]int64, 0, len(c.events))
+	for seq := range c.events {
 		seqs = append(seqs, int64(seq))
 	}
 	keys := map[tables.NameKind]any{

@@ -52,7 +52,7 @@ func (s *Settle) Retry(ctx context.Context, seq uint64) (Retried, error) {
 		return Retried{}, fmt.Errorf("%w at seq %d", ErrNotQuarantined, seq)
 	}
 	outcome, reason := outcomeIn(s.folded, seq)
-	return Retried{seq, s.events[seq].ID, outcome, reason, settled.Events, settled.Users}, nil
+	return Retried{seq, s.customers.events[seq].ID, outcome, reason, settled.Events, settled.Users}, nil
 }
 
 // outcomeIn returns what a fold has decided about a message.

@@ -5,15 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/rebuild"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -26,17 +21,14 @@ type Settle struct {
 	Tables *store.Store // the live tables
 	Rules  projections.Rules
 
-	retried uint64                  // the quarantined event that is tried again; 0: out-of-order events are settled
-	events  map[uint64]events.Event // of the customers, by sequence
-	folded  *projections.State      // of the last fold
+	retried   uint64             // the quarantined event that is tried again; 0: out-of-order events are settled
+	customers *customers         // of the last Run
+	folded    *projections.State // of the last fold
 }
 
 // maxSettleTries bounds the tries that fail because new events connect further customers,
 // or because the tables are busy.
 const maxSettleTries = 10
-
-// maxConcurrentReads bounds the messages that are requested from the log at the same time.
-const maxConcurrentReads = 8
 
 // Run settles the out-of-order events that are recorded, unless another command works on the live
 // tables. After an error nothing has changed, unless the connection broke at the commit. Then
@@ -61,11 +53,10 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	if _, err := s.Tables.CurrentTables(ctx, s.Rules); err != nil {
 		return Settled{}, err
 	}
-	s.events = map[uint64]events.Event{}
-	customers := connectedBy(nil)
+	s.customers = connectedBy(nil)
 	for range maxSettleTries {
 		var settled Settled
-		settled, err = s.try(ctx, info.First, &at, customers)
+		settled, err = s.try(ctx, info.First, &at, s.customers)
 		if !errors.Is(err, errMoreConnected) && !errors.Is(err, errBusy) {
 			return settled, s.notSettled(err)
 		}
@@ -127,40 +118,5 @@ func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *cu
 	if grew {
 		return nil, errMoreConnected
 	}
-	if err := s.fetch(ctx, customers.sequences()); err != nil {
-		return nil, err
-	}
-	out := make([]events.Event, 0, len(s.events))
-	for _, event := range s.events {
-		out = append(out, event)
-	}
-	slices.SortFunc(out, func(a, b events.Event) int { return cmp.Compare(a.Seq, b.Seq) })
-	return out, nil
-}
-
-// fetch reads the messages that s.events does not have yet.
-func (s *Settle) fetch(ctx context.Context, seqs []uint64) error {
-	group, reading := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentReads)
-	var mu sync.Mutex
-	for _, seq := range seqs {
-		mu.Lock()
-		_, here := s.events[seq]
-		mu.Unlock()
-		if here {
-			continue
-		}
-		group.Go(func() error {
-			m, err := s.Log.Message(reading, seq)
-			if err != nil {
-				return err
-			}
-			event := providers.Decode(m)
-			mu.Lock()
-			defer mu.Unlock()
-			s.events[seq] = event
-			return nil
-		})
-	}
-	return group.Wait()
+	return customers.inOrder(), nil
 }
