@@ -20,13 +20,9 @@ func (r *Rebuild) catchUp(ctx context.Context, t *target, at identity.Positions,
 		return err
 	}
 	r.Progress(at.Lowest(), until)
-	positions := map[int]uint64{}
-	for partition, position := range at {
-		positions[partition] = position
-	}
 	log := pipeline.Pipeline{Log: r.Log, From: at.Lowest() + 1, Until: until, MaxMessages: size, Decode: r.decode(at)}
 	return log.Run(ctx, func(b *pipeline.Batch) error {
-		if err := r.apply(ctx, t, b, positions); err != nil {
+		if err := r.apply(ctx, t, b); err != nil {
 			return err
 		}
 		r.Progress(b.Seq(), until)
@@ -35,9 +31,9 @@ func (r *Rebuild) catchUp(ctx context.Context, t *target, at identity.Positions,
 }
 
 // apply applies the next events, and moves the positions that are before their last message.
-func (r *Rebuild) apply(ctx context.Context, t *target, batch *pipeline.Batch, positions map[int]uint64) error {
+func (r *Rebuild) apply(ctx context.Context, t *target, batch *pipeline.Batch) error {
 	to := batch.Seq()
-	behind := maps.Clone(positions)
+	behind := maps.Clone(t.positions)
 	maps.DeleteFunc(behind, func(_ int, at uint64) bool { return at >= to })
 	advance := store.Advance{LogID: t.logID, From: behind, To: to, Digest: batch.Digest}
 	_, err := live.Apply(ctx, r.Store, r.Rules, batch.Events, advance)
@@ -48,7 +44,7 @@ func (r *Rebuild) apply(ctx context.Context, t *target, batch *pipeline.Batch, p
 		return err
 	}
 	for partition := range behind {
-		positions[partition] = to
+		t.positions[partition] = to
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (r *Rebuild) run(ctx context.Context, until, size uint64, fills bool) error
 	begin := max(at.Lowest(), info.First-1) // a log that was adopted does not begin at 1
 	switch {
 	case begin >= until:
-	case fills && t.empty():
+	case fills && at.Highest() == 0:
 		err = r.fill(ctx, t, begin, until)
 	default:
 		err = r.catchUp(ctx, t, at, until, size)

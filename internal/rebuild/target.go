@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 
 	"github.com/jackc/pgx/v5"
@@ -25,9 +24,12 @@ type target struct {
 	positions   map[int]uint64 // by partition
 }
 
-// openTarget returns store.ErrFenced if the tables are no longer at these positions.
+// openTarget returns the tables of a store, which are at these positions unless others work on them.
 func openTarget(ctx context.Context, s *store.Store, rules projections.Rules, at identity.Positions) (_ *target, err error) {
-	t := &target{schema: s.Schema()}
+	t := &target{schema: s.Schema(), positions: map[int]uint64{}}
+	for partition, position := range at {
+		t.positions[partition] = position
+	}
 	defer func() {
 		if err != nil {
 			t.close()
@@ -40,40 +42,19 @@ func openTarget(ctx context.Context, s *store.Store, rules projections.Rules, at
 		}
 		t.connections = append(t.connections, connection)
 	}
-	on := t.connections[0]
-	if t.logID, err = store.CheckRules(ctx, on, t.schema, rules); err != nil {
+	if t.logID, err = store.CheckRules(ctx, t.connections[0], t.schema, rules); err != nil {
 		return nil, err
 	}
-	if t.rowsID, err = store.ReadRowsID(ctx, on, t.schema); err != nil {
-		return nil, err
+	if t.rowsID, err = store.ReadRowsID(ctx, t.connections[0], t.schema); err == nil && t.rowsID.FoldID != rules.FoldID() {
+		err = store.ErrFenced // the tables were replaced meanwhile
 	}
-	if t.positions, err = store.PositionsIn(ctx, on); err != nil {
-		return nil, err
-	}
-	expected := map[int]uint64{}
-	for partition, position := range at {
-		expected[partition] = position
-	}
-	if t.rowsID.FoldID != rules.FoldID() || !maps.Equal(expected, t.positions) { // the tables were replaced, or another rebuild has gone on
-		return nil, store.ErrFenced
-	}
-	return t, nil
+	return t, err
 }
 
 func (t *target) close() {
 	for _, connection := range t.connections {
 		connection.Release()
 	}
-}
-
-// empty reports whether nothing was folded into the tables.
-func (t *target) empty() bool {
-	for _, position := range t.positions {
-		if position > 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // fill writes what fold passes to its argument, and then the rows of many customers, into the empty tables. The last
