@@ -140,16 +140,23 @@ const maxBlock = 64 << 20
 func (s *Store) scanBlock(number int, buffer []byte, deliver func(Record)) (blockScan, []byte, error) {
 	scan, err := blockScan{number: number}, error(nil)
 	buffer, err = readBlock(s.block(number), buffer)
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return scan, buffer, err
-	case err != nil: // the disk failed
+	if isLost(err) {
 		scan.pieces = []piece{{bad: err.Error()}}
 		return scan, buffer, nil
+	}
+	if err != nil {
+		return scan, buffer, err
 	}
 	scan.size = len(buffer)
 	scan.pieces = scanPieces(buffer, s.checksum(number), deliver)
 	return scan, buffer, nil
+}
+
+// isLost reports whether a file cannot be read because the disk does not have it any more. Other errors say nothing of
+// the disk, for example that this process has too many open files.
+func isLost(err error) bool {
+	byDisk := slices.ContainsFunc(lostByDisk, func(lost error) bool { return errors.Is(err, lost) })
+	return byDisk || errors.Is(err, fs.ErrNotExist)
 }
 
 func readBlock(path string, buffer []byte) ([]byte, error) {

@@ -1,12 +1,15 @@
 package blockstore
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -329,4 +332,42 @@ func TestARunningLogIsCheckedUpToItsWatermark(t *testing.T) {
 	report, err = w.Check(t.Context(), true, nil)
 	require.NoError(t, err)
 	require.Len(t, report.Damage, 1)
+}
+
+// A process can have too many open files for a while, or too little memory.
+func TestAFileThatThisProcessCannotReadIsNoDamage(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]func(w *world) string{
+		"a block":      func(w *world) string { return w.block(2) },
+		"the settings": func(w *world) string { return filepath.Join(w.folder, metaFile) },
+		"their sum":    func(w *world) string { return filepath.Join(w.folder, metaSum) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := build(t, 3, 2, 3).mark(8, true)
+			require.NoError(t, os.Remove(file(w)))
+			require.NoError(t, os.Symlink(filepath.Base(file(w)), file(w))) // to itself
+			for _, running := range []bool{false, true} {
+				_, err := w.Check(t.Context(), running, nil)
+				require.ErrorIs(t, err, syscall.ELOOP)
+			}
+			_, err := w.Scrub(t.Context(), func(context.Context, int) error { return nil })
+			require.ErrorIs(t, err, syscall.ELOOP)
+			_, err = w.Recover(t.Context(), nil)
+			require.ErrorIs(t, err, syscall.ELOOP)
+		})
+	}
+	trimmed := build(t, 3, 2, 3)
+	trimmed.changeSettings(`"format":"2"`, `"format":"2","trimmable":"true"`)
+	require.NoError(t, os.Remove(trimmed.block(1)))
+	require.NoError(t, os.Remove(trimmed.block(2)))
+	require.NoError(t, os.Symlink("2.blk", trimmed.block(2)))
+	_, err := trimmed.Check(t.Context(), false, nil)
+	require.ErrorIs(t, err, syscall.ELOOP, "nothing says with which message it begins")
+	for _, err := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EACCES} {
+		require.False(t, isLost(&fs.PathError{Op: "open", Path: "1.blk", Err: err}), "%v", err)
+	}
+	for _, err := range []error{syscall.EIO, syscall.ENOENT} {
+		require.True(t, isLost(&fs.PathError{Op: "read", Path: "1.blk", Err: err}), "%v", err)
+	}
 }

@@ -63,7 +63,7 @@ func (s *Store) expect(running bool) (*expectation, error) {
 		return nil, err
 	}
 	m, err := s.meta()
-	if errors.Is(err, fs.ErrPermission) {
+	if err != nil && !errors.Is(err, errMeta) {
 		return nil, err
 	}
 	notYetCreated := w != nil && w.LogID == "" && w.Seq == 0
@@ -112,6 +112,9 @@ func (s *Store) kept(m meta, w *Watermark) (first uint64, block int, err error) 
 		blocks, err := s.blocks()
 		if err != nil || len(blocks) == 0 {
 			return m.first(), 0, err
+		}
+		if _, err := readBlock(s.block(blocks[0]), nil); err != nil && !isLost(err) {
+			return 0, 0, err
 		}
 		switch first := s.firstIn(blocks[0]); {
 		case first >= isTombstone && blocks[0] > 1: // a whole log begins with the first block

@@ -1,6 +1,7 @@
 package blockstore
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -45,16 +46,17 @@ const Format = "2"
 var errMeta = errors.New("the stream's settings cannot be read")
 
 // meta reads the stream's settings as strictly as the server does. The server ignores a
-// stream whose settings it cannot read, and a new stream would then replace the old one.
+// stream whose settings it cannot read, and a new stream would then replace the old one. The error is errMeta if they
+// are lost or damaged.
 func (s *Store) meta() (m meta, err error) {
 	path := filepath.Join(s.folder, metaFile)
 	content, err := os.ReadFile(path)
-	if err != nil {
-		return meta{}, fmt.Errorf("%w: %w", errMeta, err)
+	sum, err2 := os.ReadFile(filepath.Join(s.folder, metaSum))
+	if err = cmp.Or(err, err2); isLost(err) {
+		err = fmt.Errorf("%w: %w", errMeta, err)
 	}
-	sum, err := os.ReadFile(filepath.Join(s.folder, metaSum))
 	if err != nil {
-		return meta{}, fmt.Errorf("%w: %w", errMeta, err)
+		return meta{}, err
 	}
 	hash := checksumFor(s.stream)
 	_, _ = hash.Write(content) // never fails

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package blockstore
-
-func forget(string) {}
