@@ -22,12 +22,11 @@ import (
 )
 
 // reading is one read. Its methods need a context from whileConnected. A read that has an end takes from the archive
-// what the archive has, and the rest from the server:
+// what the archive has, up to its first fault, and the rest from the server, which has the end of the log:
 //
-//	from                                                  until
-//	 ├── archive ──┤           ├── archive ──┤              │
-//	               ├─ server ──┤             ├─── server ───┤
-//	               damaged, missing          not archived yet
+//	from                                             until
+//	 ├── archive ──┤ end, damaged, missing              │
+//	               ├────────────── server ──────────────┤
 //
 // It reads the server's files instead, if they are on this machine, when no archive can be used or many messages are
 // needed. The server has nothing before info.ServerFirst.
@@ -69,26 +68,16 @@ func (r *reading) fromBoth(ctx context.Context, until uint64) error {
 		r.archive.warn(ctx, fault, r.next)
 		return r.fromServer(ctx, until, fault, true)
 	}
-	for r.next <= until {
-		fault, afterFault := r.fromArchive(ctx, a, until), uint64(0)
-		switch {
-		case r.failed != nil:
-			return r.failed
-		case ctx.Err() != nil:
-			return whyEnded(ctx)
-		case fault != nil:
-			r.archive.warn(ctx, fault, r.next)
-			afterFault = r.afterFault(a, fault)
-		}
-		end := until
-		if afterFault > 0 {
-			end = min(until, afterFault-1)
-		}
-		if err := r.fromServer(ctx, end, fault, end >= r.next+minBacklog); err != nil {
-			return err
-		}
+	fault = r.fromArchive(ctx, a, until)
+	switch {
+	case r.failed != nil:
+		return r.failed
+	case ctx.Err() != nil:
+		return whyEnded(ctx)
+	case fault != nil:
+		r.archive.warn(ctx, fault, r.next)
 	}
-	return nil
+	return r.fromServer(ctx, until, fault, until >= r.next+minBacklog)
 }
 
 // openArchive returns the archive for messages up to until. The error is errNoArchive, or why the
@@ -140,22 +129,6 @@ func (r *reading) fromArchive(ctx context.Context, a *archive.Archive, until uin
 	})
 }
 
-// afterFault returns the first sequence after a fault at next from which the archive can be read
-// again; 0 if there is none.
-func (r *reading) afterFault(a *archive.Archive, fault error) uint64 {
-	switch from, to := archive.Extent(fault); {
-	case from == 0:
-		return 0 // the store does not answer
-	case to >= r.next:
-		return a.Readable(to + 1)
-	default:
-		if next := a.Readable(r.next); next > r.next {
-			return next
-		}
-		return 0
-	}
-}
-
 // fromServer delivers the messages from next to until, from the server's files if files is true. fault says why the
 // archive does not deliver them; it may be nil.
 func (r *reading) fromServer(ctx context.Context, until uint64, fault error, files bool) error {
@@ -163,6 +136,9 @@ func (r *reading) fromServer(ctx context.Context, until uint64, fault error, fil
 		return nil
 	}
 	if lost := min(until+1, r.info.ServerFirst); r.next < lost {
+		if _, to := archive.Extent(fault); to >= r.next { // the archive has what follows
+			lost = min(lost, to+1)
+		}
 		if fault == nil {
 			fault = errors.New("they are not archived")
 		}

@@ -106,7 +106,6 @@ type faulty struct {
 	mu     sync.Mutex
 	left   int // questions that are answered
 	answer func() error
-	opened []string
 }
 
 func (f *faulty) fault() error {
@@ -128,9 +127,6 @@ func (f *faulty) List(ctx context.Context, folder string) ([]string, error) {
 }
 
 func (f *faulty) Open(ctx context.Context, name string) (storage.Object, error) {
-	f.mu.Lock()
-	f.opened = append(f.opened, filepath.Base(name))
-	f.mu.Unlock()
 	if err := f.fault(); err != nil {
 		return nil, err
 	}

@@ -175,21 +175,6 @@ func withLongRest(t *testing.T) (*sources, []events.Message) {
 	return s, fromServer(t, s.log, 1, last)
 }
 
-// requireReadBehindDamage: the server delivers no more than what is damaged.
-func (s *sources) requireReadBehindDamage(t *testing.T, whole string, want []events.Message) {
-	t.Helper()
-	s.place = &storage.Folder{Root: t.TempDir()}
-	require.NoError(t, os.CopyFS(s.place.Root, os.DirFS(whole)))
-	segments := s.segments(t)
-	edit(t, segments[2], func(b []byte) []byte { b[len(b)/3] ^= 1; return b })
-	place := &faulty{Place: s.place, left: 1_000_000}
-	l, _ := s.reader(t, place)
-	require.Equal(t, want, all(t, l, 1)) // opens every segment
-	place.opened = nil
-	require.Equal(t, want, all(t, l, 1))
-	require.Subset(t, place.opened, []string{filepath.Base(segments[2]), filepath.Base(segments[4]), filepath.Base(segments[5])})
-}
-
 func remove(t *testing.T, paths []string) {
 	t.Helper()
 	for _, path := range paths {
