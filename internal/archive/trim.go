@@ -176,14 +176,14 @@ func (t *Trimmer) open(ctx context.Context, head Head) (err error) {
 // prove reads all of a segment, as the place returns it, and compares it with those of its
 // messages that the log still has. The error is fs.ErrNotExist if the segment was merged meanwhile.
 func (t *Trimmer) prove(ctx context.Context, info *Info, head Head) error {
-	pace := &pacer{pause: pauses(ctx, func() bool { return false })}
+	pause := pauses(ctx, func() bool { return false })
 	first, before, after := max(info.First, head.First), info.Before, Hash{}
 	err := t.archive.checkSegment(ctx, info, t.archive.treeBefore(info.First), func(seq uint64, value Hash) {
 		if seq+1 == first {
 			before = value
 		}
 		after = value
-		_ = pace.passed() // checkSegment itself notices that ctx has ended
+		_ = pause() // checkSegment itself notices that ctx has ended
 	})
 	if err != nil {
 		return err
@@ -191,6 +191,6 @@ func (t *Trimmer) prove(ctx context.Context, info *Info, head Head) error {
 	if after != info.After {
 		return contradiction("segment %s was replaced by another one since it was listed", info.Name)
 	}
-	fault, err := compareFrom(ctx, info, first, before, nil, pacedSource{t.Log, pace})
+	fault, err := compareFrom(ctx, info, first, before, nil, pacedSource{t.Log, pause})
 	return errors.Join(fault, err)
 }
