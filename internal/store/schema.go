@@ -201,11 +201,6 @@ func Qualified(schema, table string) string { return pgx.Identifier{schema, tabl
 // waits up to ten seconds, because the session of a killed command may hold the lock for some
 // seconds. After that it returns an error.
 func (s *Store) LockSchema(ctx context.Context) (unlock func(), err error) {
-	return s.LockSchemaNamed(ctx, s.schema)
-}
-
-// LockSchemaNamed is LockSchema for another schema.
-func (s *Store) LockSchemaNamed(ctx context.Context, name string) (unlock func(), err error) {
 	connection, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the database: %w", err)
@@ -213,9 +208,9 @@ func (s *Store) LockSchemaNamed(ctx context.Context, name string) (unlock func()
 	retry := backoff.Every(LockRetryInterval)
 	for range lockTimeout / LockRetryInterval {
 		var locked bool
-		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, name).Scan(&locked); err != nil {
+		if err := connection.QueryRow(ctx, "select pg_try_advisory_lock($1, hashtext($2))", commandLock, s.schema).Scan(&locked); err != nil {
 			connection.Release()
-			return nil, fmt.Errorf("lock schema %s: %w", name, err)
+			return nil, fmt.Errorf("lock schema %s: %w", s.schema, err)
 		}
 		if locked {
 			return func() { _ = connection.Hijack().Close(context.Background()) }, nil
@@ -226,7 +221,7 @@ func (s *Store) LockSchemaNamed(ctx context.Context, name string) (unlock func()
 		}
 	}
 	connection.Release()
-	return nil, fmt.Errorf("another command works on schema %s", name)
+	return nil, fmt.Errorf("another command works on schema %s", s.schema)
 }
 
 const (

@@ -151,7 +151,8 @@ func (s *Store) OpenSchema(ctx context.Context, schema string) (*Store, error) {
 	return Open(ctx, config)
 }
 
-// At returns a store on another schema that has the same connections. Of its tables only View reads. It needs no Close.
+// At returns a store on another schema that has the same connections. Of its tables only View reads, and LockSchema
+// locks the schema. It needs no Close.
 func (s *Store) At(schema string) *Store {
 	return &Store{config: s.config, pool: s.pool, schema: schema}
 }

@@ -36,7 +36,7 @@ func (s *Settle) Retry(ctx context.Context, seq uint64) (Retried, error) {
 		return Retried{}, fmt.Errorf("%w at seq 0", ErrNotQuarantined)
 	}
 	s.retried = seq
-	unlock, err := s.Tables.LockSchemaNamed(ctx, store.VerifySchema)
+	unlock, err := s.Tables.At(store.VerifySchema).LockSchema(ctx)
 	if err != nil {
 		return Retried{}, err
 	}
