@@ -155,7 +155,7 @@ func TestAPauseIsNeverMadeShorter(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, pauses, 1)
 	require.Equal(t, long.Cause, pauses[0].Cause)
-	require.NoError(t, r.endPause(ctx, PauseDenied))
+	require.NoError(t, r.resume(ctx))
 	pauses, err = Pauses(ctx, r.tables.Pool(), now)
 	require.NoError(t, err)
 	require.Len(t, pauses, 1, "a pause for a limit outlives the process")

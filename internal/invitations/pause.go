@@ -37,31 +37,17 @@ func (r records) pause(ctx context.Context, pause Pause) error {
 	return nil
 }
 
-// resume ends what waits for other credentials, because a process may have been started with them.
+// resume ends what waits for other credentials, because a process may have been started with them: a pause for that
+// cause, and the waits of invitations after a fault of GitHub.
 func (r records) resume(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	if err := r.endPause(ctx, PauseDenied); err != nil {
-		return err
-	}
-	return r.endWaits(ctx)
-}
-
-// endPause ends a pause of that cause, if there is one.
-func (r records) endPause(ctx context.Context, cause string) error {
-	_, err := r.tables.Pool().Exec(ctx, "delete from payfold.invitation_pause where repository = $1 and cause = $2", r.repository, cause)
-	if err != nil {
-		return fmt.Errorf("end a pause: %w", err)
-	}
-	return nil
-}
-
-// endWaits makes the invitations due that wait after a fault of GitHub.
-func (r records) endWaits(ctx context.Context) error {
-	_, err := r.tables.Pool().Exec(ctx, `update payfold.invitation set due_at = $2
+	batch := &pgx.Batch{}
+	batch.Queue("delete from payfold.invitation_pause where repository = $1 and cause = $2", r.repository, PauseDenied)
+	batch.Queue(`update payfold.invitation set due_at = $2
 		where repository = $1 and status <> 'withdrawn' and consecutive_failures > 0 and due_at > $2`, r.repository, r.now())
-	if err != nil {
-		return fmt.Errorf("end the waits after failures: %w", err)
+	if err := r.tables.Pool().SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("end what waits for other credentials: %w", err)
 	}
 	return nil
 }
