@@ -40,7 +40,7 @@ type result struct{ rate, p50, p99, cpu, megabytes float64 }
 // BenchmarkIngest compares ingest with other receivers in one run. Figures of different runs
 // cannot be compared.
 func BenchmarkIngest(b *testing.B) {
-	peer := buildPeer(b)
+	peer := buildCommand(b, "peer")
 	database, postmaster := durablePostgres(b)
 	serve := func(arguments ...string) func(b *testing.B) *testenv.Program {
 		return func(b *testing.B) *testenv.Program {
@@ -153,14 +153,6 @@ func p99(r result) float64  { return r.p99 }
 func cpu(r result) float64  { return r.cpu }
 
 func megabytes(r result) float64 { return r.megabytes }
-
-func buildPeer(b *testing.B) string {
-	b.Helper()
-	file := filepath.Join(b.TempDir(), "peer")
-	output, err := exec.Command("go", "build", "-o", file, "github.com/payfold/payfold/internal/endtoend/peer").CombinedOutput()
-	require.NoError(b, err, string(output))
-	return file
-}
 
 // durablePostgres starts a private server with fsync on, and returns its process id.
 func durablePostgres(b *testing.B) (dsn string, postmaster int) {

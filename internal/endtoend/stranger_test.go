@@ -31,7 +31,8 @@ func startLimited(t testing.TB, files int) *world {
 func buildCommand(t testing.TB, name string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	output, err := exec.Command("go", "build", "-trimpath", "-o", file, "github.com/payfold/payfold/internal/endtoend/"+name).CombinedOutput()
+	command := exec.Command("go", "build", "-trimpath", "-o", file, "github.com/payfold/payfold/internal/testenv/"+name)
+	output, err := command.CombinedOutput()
 	require.NoError(t, err, string(output))
 	return file
 }
