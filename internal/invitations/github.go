@@ -52,7 +52,9 @@ const expiresAfter = 7 * 24 * time.Hour
 // Look returns the user's access. It finds the recorded invitation (nil: none) even if GitHub lists it under
 // another name, because its user may have renamed the account. A permanent problem means that these
 // credentials cannot see the repository.
-func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (access, error) {
+func (g *GitHub) Look(ctx context.Context, user string, recorded *int64) (known access, err error) {
+	ctx, end := startCall(ctx, "GitHub look")
+	defer func() { end(err) }()
 	client := g.client()
 	pending, err := g.pending(ctx, client, user, recorded) // comes first: a user who accepts meanwhile has access in the next answer
 	if err != nil {
@@ -148,7 +150,9 @@ func (g *GitHub) choose(list []listedInvitation, user string, recorded *int64) (
 
 // Invite asks GitHub to invite the user. It returns nil if the user has access already. After
 // an unclear problem GitHub may have invited.
-func (g *GitHub) Invite(ctx context.Context, user string) (*invitation, error) {
+func (g *GitHub) Invite(ctx context.Context, user string) (_ *invitation, err error) {
+	ctx, end := startCall(ctx, "GitHub invite")
+	defer func() { end(err) }()
 	made, response, err := g.client().Repositories.AddCollaborator(ctx, g.owner, g.name, user,
 		&github.RepositoryAddCollaboratorOptions{Permission: g.permission})
 	switch {
@@ -163,13 +167,17 @@ func (g *GitHub) Invite(ctx context.Context, user string) (*invitation, error) {
 }
 
 // Cancel deletes an invitation that was not accepted yet. It is no error if there is none.
-func (g *GitHub) Cancel(ctx context.Context, id int64) error {
+func (g *GitHub) Cancel(ctx context.Context, id int64) (err error) {
+	ctx, end := startCall(ctx, "GitHub cancel")
+	defer func() { end(err) }()
 	response, err := g.client().Repositories.DeleteInvitation(ctx, g.owner, g.name, id)
 	return g.ignoreNotFound(response, err)
 }
 
 // Remove ends a collaborator's access. It is no error if the user has none.
-func (g *GitHub) Remove(ctx context.Context, user string) error {
+func (g *GitHub) Remove(ctx context.Context, user string) (err error) {
+	ctx, end := startCall(ctx, "GitHub remove")
+	defer func() { end(err) }()
 	response, err := g.client().Repositories.RemoveCollaborator(ctx, g.owner, g.name, user)
 	return g.ignoreNotFound(response, err)
 }

@@ -75,9 +75,6 @@ func New(config Config) *Reconciler {
 	}
 	if config.GitHub != nil {
 		r.gitHub = config.GitHub
-		if config.Tracer != nil {
-			r.gitHub = tracedGitHub{r.gitHub, config.Tracer}
-		}
 	}
 	return r
 }

@@ -57,41 +57,13 @@ func endAttempt(span trace.Span, done result) {
 	span.End()
 }
 
-// tracedGitHub makes a span of every call within the span of an attempt.
-type tracedGitHub struct {
-	gitHub
-	tracer *traces.Tracer
-}
-
-func (g tracedGitHub) Look(ctx context.Context, user string, recorded *int64) (known access, err error) {
-	ctx, end := g.start(ctx, "GitHub look")
-	defer func() { end(err) }()
-	return g.gitHub.Look(ctx, user, recorded)
-}
-
-func (g tracedGitHub) Invite(ctx context.Context, user string) (made *invitation, err error) {
-	ctx, end := g.start(ctx, "GitHub invite")
-	defer func() { end(err) }()
-	return g.gitHub.Invite(ctx, user)
-}
-
-func (g tracedGitHub) Cancel(ctx context.Context, id int64) (err error) {
-	ctx, end := g.start(ctx, "GitHub cancel")
-	defer func() { end(err) }()
-	return g.gitHub.Cancel(ctx, id)
-}
-
-func (g tracedGitHub) Remove(ctx context.Context, user string) (err error) {
-	ctx, end := g.start(ctx, "GitHub remove")
-	defer func() { end(err) }()
-	return g.gitHub.Remove(ctx, user)
-}
-
-func (g tracedGitHub) start(ctx context.Context, name string) (context.Context, func(error)) {
-	if !trace.SpanFromContext(ctx).IsRecording() {
+// startCall starts the span of a call of GitHub, within the span of its attempt. There is none if the attempt has none.
+func startCall(ctx context.Context, name string) (context.Context, func(error)) {
+	attempt := trace.SpanFromContext(ctx)
+	if !attempt.IsRecording() {
 		return ctx, func(error) {}
 	}
-	ctx, span := g.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient))
+	ctx, span := attempt.TracerProvider().Tracer(traces.Scope).Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient))
 	return ctx, func(err error) {
 		if err != nil {
 			span.SetStatus(codes.Error, asProblem(err).kind.String())

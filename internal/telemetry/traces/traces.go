@@ -51,11 +51,11 @@ func New(processor sdk.SpanProcessor, options ...sdk.TracerProviderOption) *Trac
 	options = append(options, sdk.WithSpanProcessor(processor))
 	sampled := sdk.NewTracerProvider(options...)
 	always := sdk.NewTracerProvider(append(options, sdk.WithSampler(sdk.AlwaysSample()))...)
-	return &Tracer{Tracer: sampled.Tracer(scope), Always: always.Tracer(scope), provider: sampled}
+	return &Tracer{Tracer: sampled.Tracer(Scope), Always: always.Tracer(Scope), provider: sampled}
 }
 
-// scope is the instrumentation scope of the spans.
-const scope = "github.com/payfold/payfold"
+// Scope is the instrumentation scope of the spans.
+const Scope = "github.com/payfold/payfold"
 
 // stopTimeout bounds how long the end of a program waits for the collector.
 const stopTimeout = 2 * time.Second
