@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -88,9 +87,8 @@ func (s *Store) FindTables(ctx context.Context, q Querier) (oid TablesID, err er
 // RowsID changes when a promotion or settle changes the rows of a schema. A batch does not change
 // it. Two values are compared with ==.
 type RowsID struct {
-	FoldID    string // of the tables; see projections.Rules
-	createdAt int64  // in microseconds
-	settledAt int64  // 0: never
+	FoldID               string // of the tables; see projections.Rules
+	createdAt, settledAt string // as Postgres writes them in UTC; settledAt is empty before the first settle
 }
 
 // ReadRowsID reads the current value for a schema.
@@ -105,17 +103,7 @@ func ReadRowsID(ctx context.Context, from tables.BatchSender, schema string) (r 
 
 // Queue queues a query that reads the current value for a schema.
 func (r *RowsID) Queue(batch *pgx.Batch, schema string) {
-	batch.Queue("select fold_id, created_at, settled_at from payfold.schema_state where schema_name = $1", schema).
-		QueryRow(func(row pgx.Row) error {
-			var created time.Time
-			var settled *time.Time
-			if err := row.Scan(&r.FoldID, &created, &settled); err != nil {
-				return err
-			}
-			r.createdAt = created.UnixMicro()
-			if settled != nil {
-				r.settledAt = settled.UnixMicro()
-			}
-			return nil
-		})
+	batch.Queue(`select fold_id, created_at::text, coalesce(settled_at::text, '')
+		from payfold.schema_state where schema_name = $1`, schema).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&r.FoldID, &r.createdAt, &r.settledAt) })
 }
