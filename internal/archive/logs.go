@@ -8,7 +8,7 @@ import (
 
 // Logs lists the logs that have segments in a place.
 func Logs(ctx context.Context, place storage.Place) (logs []string, err error) {
-	folders, err := place.Folders(ctx)
+	folders, err := place.List(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -88,25 +88,16 @@ func (p *place) step(ctx context.Context, name string, do func() error) error {
 	})
 }
 
-// Folders implements storage.Place.
-func (p *place) Folders(ctx context.Context) (names []string, err error) {
-	err = p.step(ctx, "folders", func() error {
-		for name := range p.objects {
-			if folder := path.Dir(name); !slices.Contains(names, folder) {
-				names = append(names, folder)
-			}
-		}
-		return nil
-	})
-	return names, err
-}
-
 // List implements storage.Place.
 func (p *place) List(ctx context.Context, folder string) (names []string, err error) {
-	err = p.step(ctx, "list", func() error {
+	err = p.step(ctx, "list "+folder, func() error {
 		for name := range p.objects {
-			if path.Dir(name) == folder {
-				names = append(names, path.Base(name))
+			dir, base := path.Split(name)
+			switch dir = path.Clean(dir); {
+			case folder == "" && !slices.Contains(names, dir):
+				names = append(names, dir)
+			case dir == folder:
+				names = append(names, base)
 			}
 		}
 		return nil

@@ -17,13 +17,6 @@ type bounded struct {
 	limit time.Duration
 }
 
-// Folders implements Place.
-func (b bounded) Folders(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	return within(ctx, b.limit, func() ([]string, error) { return b.Place.Folders(ctx) }, nil)
-}
-
 // List implements Place.
 func (b bounded) List(ctx context.Context, folder string) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -35,23 +35,14 @@ func (f *Folder) String() string { return f.Root }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.Root, filepath.FromSlash(name)) }
 
-// Folders implements Place.
-func (f *Folder) Folders(context.Context) ([]string, error) {
-	return f.names("", true)
-}
-
 // List implements Place.
-func (f *Folder) List(_ context.Context, folder string) ([]string, error) {
-	return f.names(folder, false)
-}
-
-func (f *Folder) names(folder string, folders bool) (out []string, err error) {
+func (f *Folder) List(_ context.Context, folder string) (out []string, err error) {
 	entries, err := os.ReadDir(f.path(folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if entry.IsDir() == folders && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != lostAndFound {
+		if entry.IsDir() == (folder == "") && !strings.HasPrefix(entry.Name(), ".") && entry.Name() != lostAndFound {
 			out = append(out, entry.Name())
 		}
 	}

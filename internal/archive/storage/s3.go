@@ -68,18 +68,12 @@ func (b *bucket) String() string { return "s3://" + b.name + "/" + b.prefix }
 // CloseIdleConnections closes the connections that no request uses. Only tests call it.
 func (b *bucket) CloseIdleConnections() { b.transport.CloseIdleConnections() }
 
-// Folders implements Place.
-func (b *bucket) Folders(ctx context.Context) ([]string, error) {
-	return b.list(ctx, b.prefix, func(key string) (string, bool) { return strings.CutSuffix(key, "/") })
-}
-
 // List implements Place.
-func (b *bucket) List(ctx context.Context, folder string) ([]string, error) {
-	return b.list(ctx, b.prefix+folder+"/", func(key string) (string, bool) { return key, !strings.HasSuffix(key, "/") })
-}
-
-// list returns the names that take makes of the keys under prefix.
-func (b *bucket) list(ctx context.Context, prefix string, take func(key string) (string, bool)) (out []string, err error) {
+func (b *bucket) List(ctx context.Context, folder string) (out []string, err error) {
+	prefix := b.prefix
+	if folder != "" {
+		prefix += folder + "/"
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: prefix}) {
@@ -90,7 +84,7 @@ func (b *bucket) list(ctx context.Context, prefix string, take func(key string) 
 		if !below {
 			return nil, fmt.Errorf("list %s: the store answers with %q, which is elsewhere", b, object.Key)
 		}
-		if name, wanted := take(key); wanted && name != "" {
+		if name, isFolder := strings.CutSuffix(key, "/"); isFolder == (folder == "") && name != "" {
 			out = append(out, name)
 		}
 	}

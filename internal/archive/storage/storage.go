@@ -15,9 +15,8 @@ import (
 // Place stores objects: a Folder, or a bucket of an object store. A name has one slash, between the
 // folder and the object. All methods are safe for concurrent use, also by other processes.
 type Place interface {
-	// Folders lists the folders, in any order.
-	Folders(ctx context.Context) ([]string, error)
-	// List lists what is in a folder, in any order; nothing for a folder that is not there.
+	// List lists the objects in a folder, in any order; nothing for a folder that is not there. With an empty name it
+	// lists the folders.
 	List(ctx context.Context, folder string) ([]string, error)
 	// Create stores what write writes. Nobody ever sees a part of it. It returns ErrExists if
 	// there is an object of that name, which stays as it is. After any other error the object
