@@ -10,8 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/tables"
@@ -36,17 +34,16 @@ type Settled struct {
 }
 
 // replace replaces the rows of some customers by those of a fold of their events in the order of the log, in one
-// transaction. Batches wait for it as they wait for a promotion. The customers are known up to the positions at, which
-// it sets to those of the tables; see read. The error is errMoreConnected if further out-of-order events have been
-// recorded, and errBusy if it did not get the locks.
-func (s *Settle) replace(ctx context.Context, at *identity.Positions, customers *customers) (done Settled, err error) {
+// transaction. Batches wait for it as they wait for a promotion. The error is errMoreConnected if further out-of-order
+// events have been recorded, or new events connect further customers, and errBusy if it did not get the locks.
+func (s *Settle) replace(ctx context.Context) (done Settled, err error) {
 	err = pgx.BeginFunc(ctx, s.Tables.Pool(), func(tx pgx.Tx) error {
 		if err := store.HoldBatches(ctx, tx); err != nil {
 			return err
 		}
 		working, cancel := context.WithTimeoutCause(ctx, store.CatchUpTimeout, fmt.Errorf("%w: it took longer than %s, for which live work waits", s.errRebuild(), store.CatchUpTimeout))
 		defer cancel()
-		done, err = s.replaceLocked(working, tx, at, customers)
+		done, err = s.replaceLocked(working, tx)
 		if err != nil && working.Err() != nil && ctx.Err() == nil {
 			return context.Cause(working)
 		}
@@ -58,7 +55,7 @@ func (s *Settle) replace(ctx context.Context, at *identity.Positions, customers 
 	return done, err
 }
 
-func (s *Settle) replaceLocked(ctx context.Context, tx pgx.Tx, at *identity.Positions, customers *customers) (Settled, error) {
+func (s *Settle) replaceLocked(ctx context.Context, tx pgx.Tx) (Settled, error) {
 	if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 		return Settled{}, err
 	}
@@ -73,7 +70,7 @@ func (s *Settle) replaceLocked(ctx context.Context, tx pgx.Tx, at *identity.Posi
 		return Settled{}, nil // somebody has deleted the records
 	}
 	for _, e := range cause {
-		if !customers.hasMessage(e.Seq) || !customers.hasMessage(e.Later) {
+		if !s.customers.hasMessage(e.Seq) || !s.customers.hasMessage(e.Later) {
 			return Settled{}, errMoreConnected
 		}
 	}
@@ -81,12 +78,11 @@ func (s *Settle) replaceLocked(ctx context.Context, tx pgx.Tx, at *identity.Posi
 	if err != nil {
 		return Settled{}, err
 	}
-	theirs, err := s.read(ctx, at, customers, now)
-	if err != nil {
+	if err := s.read(ctx, now); err != nil {
 		return Settled{}, err
 	}
-	settled := Settled{Events: len(theirs), Users: len(customers.named(tables.OfUser))}
-	return settled, s.refold(ctx, tx, customers, theirs, &settled.OutOfOrder)
+	settled := Settled{Events: len(s.customers.events), Users: len(s.customers.named(tables.OfUser))}
+	return settled, s.refold(ctx, tx, &settled.OutOfOrder)
 }
 
 // errRebuild is the error that names the rebuild to do instead.
@@ -99,15 +95,15 @@ func (s *Settle) errRebuild() error {
 
 // refold removes the customers' rows and writes those of a fold of their events. A quarantined event that is tried
 // again is released first.
-func (s *Settle) refold(ctx context.Context, tx pgx.Tx, customers *customers, theirs []events.Event, outOfOrder *int) error {
-	state := projections.NewState()
+func (s *Settle) refold(ctx context.Context, tx pgx.Tx, outOfOrder *int) error {
+	state, theirs := projections.NewState(), s.customers.inOrder()
 	writes, removed, others := &pgx.Batch{}, int64(0), int64(0)
 	if s.retried != 0 {
 		store.QueueRelease(writes, s.Tables.Schema(), s.retried)
 	}
 	tables.QueueQuarantined(writes, s.Tables.Schema(), state, theirs[0].Seq, theirs[len(theirs)-1].Seq)
-	customers.remove(writes, s.Tables.Schema(), &removed, outOfOrder)
-	customers.countOthers(writes, &others)
+	s.customers.remove(writes, s.Tables.Schema(), &removed, outOfOrder)
+	s.customers.countOthers(writes, &others)
 	if err := tx.SendBatch(ctx, writes).Close(); err != nil {
 		return fmt.Errorf("remove the rows: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/rebuild"
@@ -23,6 +22,7 @@ type Settle struct {
 
 	retried   uint64             // the quarantined event that is tried again; 0: out-of-order events are settled
 	customers *customers         // of the last Run
+	at        identity.Positions // up to which all of their events are known
 	folded    *projections.State // of the last fold
 }
 
@@ -43,8 +43,7 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	if err != nil {
 		return Settled{}, err
 	}
-	at, err := identity.Check(ctx, s.Log, s.Tables, info)
-	if err != nil {
+	if s.at, err = identity.Check(ctx, s.Log, s.Tables, info); err != nil {
 		return Settled{}, err
 	}
 	if older, err := identity.HoldsBefore(ctx, s.Tables, info.First); err != nil || older {
@@ -56,7 +55,7 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	s.customers = connectedBy(nil)
 	for range maxSettleTries {
 		var settled Settled
-		settled, err = s.try(ctx, info.First, &at, s.customers)
+		settled, err = s.try(ctx, info.First)
 		if !errors.Is(err, errMoreConnected) && !errors.Is(err, errBusy) {
 			return settled, s.notSettled(err)
 		}
@@ -64,13 +63,13 @@ func (s *Settle) Run(ctx context.Context) (Settled, error) {
 	return Settled{}, fmt.Errorf("%w: tried %d times: %w", s.errRebuild(), maxSettleTries, err)
 }
 
-func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, customers *customers) (Settled, error) {
+func (s *Settle) try(ctx context.Context, first uint64) (Settled, error) {
 	cause, err := s.cause(ctx, s.Tables.Pool())
 	if err != nil || len(cause) == 0 {
 		return Settled{}, err
 	}
-	customers.seed(cause)
-	if err := connect(ctx, s.Log, first, *at, customers); err != nil {
+	s.customers.seed(cause)
+	if err := connect(ctx, s.Log, first, s.at, s.customers); err != nil {
 		return Settled{}, err
 	}
 	// Read new events now, so that batches do not have to wait while they are read.
@@ -78,13 +77,13 @@ func (s *Settle) try(ctx context.Context, first uint64, at *identity.Positions, 
 	if err != nil {
 		return Settled{}, err
 	}
-	if _, err := s.read(ctx, at, customers, positions); err != nil {
+	if err := s.read(ctx, positions); err != nil {
 		return Settled{}, err
 	}
-	if s.retried != 0 && !customers.hasMessage(s.retried) {
+	if s.retried != 0 && !s.customers.hasMessage(s.retried) {
 		return Settled{}, errNotReached
 	}
-	return s.replace(ctx, at, customers)
+	return s.replace(ctx)
 }
 
 // cause returns the events because of which customers are folded again. A quarantined event is its own later event.
@@ -106,17 +105,16 @@ func (s *Settle) notSettled(err error) error {
 	return err
 }
 
-// read returns all events of the customers up to these positions, in the order of the log, and sets *at to them. It
-// returns errMoreConnected if events after the former at connect further customers.
-func (s *Settle) read(ctx context.Context, at *identity.Positions, customers *customers, positions map[int]uint64) ([]events.Event, error) {
-	upto := identity.PositionsOf(positions, len(*at))
-	grew, err := connectOnce(ctx, s.Log, at.Lowest()+1, *at, upto, customers)
+// read reads the events of the customers up to these positions. It returns errMoreConnected if they connect further
+// customers.
+func (s *Settle) read(ctx context.Context, positions map[int]uint64) error {
+	upto := identity.PositionsOf(positions, len(s.at))
+	grew, err := connectOnce(ctx, s.Log, s.at.Lowest()+1, s.at, upto, s.customers)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	*at = upto
-	if grew {
-		return nil, errMoreConnected
+	if s.at = upto; grew {
+		return errMoreConnected
 	}
-	return customers.inOrder(), nil
+	return nil
 }
