@@ -56,7 +56,7 @@ func (c *Command) build(ctx context.Context) (store.Schema, error) {
 	if err != nil {
 		return store.Schema{}, err
 	}
-	if c.UntilSeq != nil || !c.Until.IsZero() {
+	if c.asOf() {
 		c.Stage = tables.InUse
 		err = c.Store.PrepareAsOf(ctx, info.LogID, info.Partitions, c.Rules, until)
 	} else {
@@ -70,6 +70,8 @@ func (c *Command) build(ctx context.Context) (store.Schema, error) {
 	}
 	return c.Store.SchemaNamed(ctx, c.Store.Schema())
 }
+
+func (c *Command) asOf() bool { return c.UntilSeq != nil || !c.Until.IsZero() }
 
 // end returns the sequence of the last message to fold.
 func (c *Command) end(ctx context.Context, info eventlog.Info) (until uint64, err error) {
