@@ -25,7 +25,7 @@ type reconcileCommand struct {
 	Since       time.Time `name:"since" placeholder:"TIME" help:"Compare payments and refunds from then on; the default is 30 days ago."`
 	MetricsFile string    `name:"metrics-file" placeholder:"FILE" help:"Where to write the metrics when all was compared, for node_exporter."`
 
-	objects *providerapi.Objects
+	api *providerapi.Client
 }
 
 // patience is the time after which a person wants to know what a command waits for.
@@ -45,12 +45,9 @@ func (c *reconcileCommand) Check(faults *cli.Faults) {
 		faults.Addf("%s_API_KEY is missing: a key that may only read is enough", strings.ToUpper(c.Name))
 		return
 	}
-	client, err := providerapi.New(config)
+	var err error
+	c.api, err = providerapi.New(config)
 	faults.Add(err)
-	if err == nil {
-		c.objects, err = providerapi.NewObjects(client)
-		faults.Add(err)
-	}
 	if c.Since.IsZero() {
 		// Most providers keep no older events, which could be pulled.
 		c.Since = time.Now().AddDate(0, 0, -reconcile.KeptDays)
@@ -67,7 +64,7 @@ func (c *reconcileCommand) Run(ctx context.Context, streams cli.Streams) error {
 	return c.withSchema(ctx, store.LiveSchema, logger, func(ctx context.Context, s sources) error {
 		began := time.Now()
 		result, err := reconcile.Reconcile{
-			Provider: c.objects, Tables: s.store, Log: s.log, Since: c.Since, Now: time.Now,
+			API: c.api, Tables: s.store, Log: s.log, Since: c.Since, Now: time.Now,
 			Progress: func(kind providerapi.Kind, compared int) {
 				logger.DebugContext(ctx, "compared with the provider", "kind", string(kind), "count", compared)
 			},

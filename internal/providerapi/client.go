@@ -42,13 +42,15 @@ func (c Config) ListsEvents() error {
 	return nil
 }
 
-// Client asks the API of one provider. It sends the key in a header, to the configured address only: it follows no
-// redirect. It asks again after 429, 5xx, a lost connection and a truncated answer. Safe for concurrent use.
+// Client asks the API of one provider for its events, and for its payments, subscriptions and refunds. It sends the key
+// in a header, to the configured address only: it follows no redirect. It asks again after 429, 5xx, a lost connection and
+// a truncated answer. Safe for concurrent use.
 type Client struct {
 	Config
-	api  *api
-	base *url.URL
-	http *http.Client
+	api     *api
+	objects *objectsOf
+	base    *url.URL
+	http    *http.Client
 }
 
 const (
@@ -79,7 +81,7 @@ func New(config Config) (*Client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.IdleConnTimeout = idleTimeout
-	return &Client{Config: config, api: of, base: base, http: &http.Client{
+	return &Client{Config: config, api: of, objects: objectsByProvider[config.Provider], base: base, http: &http.Client{
 		Transport: transport, Timeout: requestTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil

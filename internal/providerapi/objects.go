@@ -36,12 +36,6 @@ type Object struct {
 	Changed time.Time    // the newest time that the object names, of those that have passed
 }
 
-// Objects reads the payments, subscriptions and refunds of one provider. It is safe for concurrent use.
-type Objects struct {
-	client *Client
-	of     *objectsOf
-}
-
 // objectsOf is where a provider has its objects.
 type objectsOf struct {
 	neverSay []string // statuses that only events give a subscription, never its object
@@ -78,36 +72,20 @@ type reading struct {
 	amounts       []int64
 }
 
-// NewObjects returns the objects to which the client's key gives access. The error says that payfold cannot list those
-// of the provider.
-func NewObjects(client *Client) (*Objects, error) {
-	of := objectsByProvider[client.Provider]
-	if of == nil {
-		return nil, fmt.Errorf("the objects of %s cannot be listed", client.Provider)
-	}
-	return &Objects{client, of}, nil
-}
-
-// Name is the provider's name.
-func (o *Objects) Name() string { return o.client.Provider }
-
-// Keeps is how long the provider keeps its events; 0: it lists none that were sent.
-func (o *Objects) Keeps() time.Duration { return o.client.Kept() }
-
 // CanSay reports whether a subscription of the provider can have that status.
-func (o *Objects) CanSay(status string) bool { return !slices.Contains(o.of.neverSay, status) }
+func (c *Client) CanSay(status string) bool { return !slices.Contains(c.objects.neverSay, status) }
 
 // Lists reports whether the provider lists objects of a kind.
-func (o *Objects) Lists(kind Kind) bool {
-	return slices.ContainsFunc(o.of.lists, func(l objectList) bool { return l.kind == kind })
+func (c *Client) Lists(kind Kind) bool {
+	return slices.ContainsFunc(c.objects.lists, func(l objectList) bool { return l.kind == kind })
 }
 
 // Objects lists the objects of a kind that were made or changed since then, and possibly more. An object may come
 // twice. After an error it ends.
-func (o *Objects) Objects(ctx context.Context, kind Kind, since time.Time) iter.Seq2[Object, error] {
+func (c *Client) Objects(ctx context.Context, kind Kind, since time.Time) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
-		for _, list := range o.of.lists {
-			if list.kind == kind && !o.list(ctx, &list, since.Add(-list.margin), yield) {
+		for _, list := range c.objects.lists {
+			if list.kind == kind && !c.list(ctx, &list, since.Add(-list.margin), yield) {
 				return
 			}
 		}
@@ -115,7 +93,7 @@ func (o *Objects) Objects(ctx context.Context, kind Kind, since time.Time) iter.
 }
 
 // list reports whether to go on.
-func (o *Objects) list(ctx context.Context, list *objectList, since time.Time, yield func(Object, error) bool) bool {
+func (c *Client) list(ctx context.Context, list *objectList, since time.Time, yield func(Object, error) bool) bool {
 	query, err := url.ParseQuery(list.query)
 	if err != nil {
 		panic(err)
@@ -127,7 +105,7 @@ func (o *Objects) list(ctx context.Context, list *objectList, since time.Time, y
 	default:
 		query.Set(list.since, since.UTC().Format(time.RFC3339))
 	}
-	for objects, err := range o.pages(ctx, list.path, query) {
+	for objects, err := range c.pages(ctx, list.path, query) {
 		if err != nil {
 			yield(Object{}, err)
 			return false
@@ -145,14 +123,14 @@ func (o *Objects) list(ctx context.Context, list *objectList, since time.Time, y
 }
 
 // pages reads a list, page by page. After an error it ends.
-func (o *Objects) pages(ctx context.Context, path string, query url.Values) iter.Seq2[[]Object, error] {
+func (c *Client) pages(ctx context.Context, path string, query url.Values) iter.Seq2[[]Object, error] {
 	return func(yield func([]Object, error) bool) {
-		for page, err := range o.client.Pages(ctx, path, query) {
+		for page, err := range c.Pages(ctx, path, query) {
 			var objects []Object
 			for _, raw := range page {
 				if err == nil {
 					var read []Object
-					read, err = o.read(raw)
+					read, err = c.read(raw)
 					objects = append(objects, read...)
 				}
 			}
@@ -164,13 +142,13 @@ func (o *Objects) pages(ctx context.Context, path string, query url.Values) iter
 }
 
 // Find returns the objects that have one of these names; none if the provider knows none of them.
-func (o *Objects) Find(ctx context.Context, kind Kind, names ...string) ([]Object, error) {
+func (c *Client) Find(ctx context.Context, kind Kind, names ...string) ([]Object, error) {
 	for _, name := range names {
-		for _, find := range o.of.finds {
+		for _, find := range c.objects.finds {
 			if find.kind != kind || !strings.HasPrefix(name, find.prefix) {
 				continue
 			}
-			objects, err := o.findOne(ctx, &find, name)
+			objects, err := c.findOne(ctx, &find, name)
 			if err != nil || len(objects) > 0 {
 				return objects, err
 			}
@@ -179,7 +157,7 @@ func (o *Objects) Find(ctx context.Context, kind Kind, names ...string) ([]Objec
 	return nil, nil
 }
 
-func (o *Objects) findOne(ctx context.Context, find *objectFind, name string) (found []Object, err error) {
+func (c *Client) findOne(ctx context.Context, find *objectFind, name string) (found []Object, err error) {
 	path, query := strings.ReplaceAll(find.path, "ID", url.PathEscape(name)), url.Values{}
 	if find.query != "" {
 		if query, err = url.ParseQuery(strings.ReplaceAll(find.query, "ID", url.QueryEscape(name))); err != nil {
@@ -187,7 +165,7 @@ func (o *Objects) findOne(ctx context.Context, find *objectFind, name string) (f
 		}
 	}
 	if find.list {
-		for objects, err := range o.pages(ctx, path, query) {
+		for objects, err := range c.pages(ctx, path, query) {
 			if err != nil {
 				return nil, unlessUnknown(err)
 			}
@@ -196,10 +174,10 @@ func (o *Objects) findOne(ctx context.Context, find *objectFind, name string) (f
 		return found, nil
 	}
 	var raw json.RawMessage
-	if err := o.client.Get(ctx, path, query, &raw); err != nil {
+	if err := c.Get(ctx, path, query, &raw); err != nil {
 		return nil, unlessUnknown(err)
 	}
-	return o.read(raw)
+	return c.read(raw)
 }
 
 // unlessUnknown returns nil for an error that says that the provider does not know a name. Another error can be about
@@ -213,18 +191,18 @@ func unlessUnknown(err error) error {
 }
 
 // read reads one object, which can say several things.
-func (o *Objects) read(raw json.RawMessage) (out []Object, err error) {
+func (c *Client) read(raw json.RawMessage) (out []Object, err error) {
 	var fields map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil || fields == nil {
-		return nil, fmt.Errorf("%s listed something that is not a JSON object", o.Name())
+		return nil, fmt.Errorf("%s listed something that is not a JSON object", c.Provider)
 	}
 	id := textAt(fields, "id")
-	for _, r := range o.of.read(raw) {
-		event, err := providers.Named(o.Name()).Parse([]byte(r.body), id)
+	for _, r := range c.objects.read(raw) {
+		event, err := providers.Named(c.Provider).Parse([]byte(r.body), id)
 		if err != nil {
-			return nil, fmt.Errorf("read the %s %q that %s listed: %w", r.kind, id, o.Name(), err)
+			return nil, fmt.Errorf("read the %s %q that %s listed: %w", r.kind, id, c.Provider, err)
 		}
 		for path := range strings.FieldsSeq(r.made) {
 			if at := timeAt(fields, path); !at.IsZero() {

@@ -32,7 +32,7 @@ var sampleSQL string
 // findUnlisted adds what the tables have of a kind and the provider has not listed. If the provider has listed nearly
 // no payment of the tables, its list can be about another shop.
 func (c *run) findUnlisted(ctx context.Context, kind providerapi.Kind) error {
-	if !c.of.Provider.Lists(kind) {
+	if !c.of.API.Lists(kind) {
 		return nil
 	}
 	sql, since := listedPaymentsSQL, c.of.Since
@@ -44,7 +44,7 @@ func (c *run) findUnlisted(ctx context.Context, kind providerapi.Kind) error {
 	}
 	var inTables, count int
 	var unlisted []candidate
-	err := c.eachName(ctx, sql, []any{c.of.Provider.Name(), since, c.began.Add(-Lag)}, func(names []string) {
+	err := c.eachName(ctx, sql, []any{c.of.API.Provider, since, c.began.Add(-Lag)}, func(names []string) {
 		if names == nil {
 			inTables, count, unlisted = 0, 0, nil
 			return
@@ -96,7 +96,7 @@ func (c *run) eachName(ctx context.Context, sql string, args []any, do func(name
 // is asked about another shop. One payment alone can be wrong in the tables.
 func (c *run) findStranger(ctx context.Context) error {
 	var asked [][]string
-	err := c.eachName(ctx, sampleSQL, []any{c.of.Provider.Name(), c.began.Add(-Lag), sample / 2}, func(names []string) {
+	err := c.eachName(ctx, sampleSQL, []any{c.of.API.Provider, c.began.Add(-Lag), sample / 2}, func(names []string) {
 		if asked = append(asked, names); names == nil {
 			asked = nil
 		}
@@ -118,9 +118,9 @@ func (c *run) findStranger(ctx context.Context) error {
 }
 
 func (c *run) find(ctx context.Context, one candidate) ([]providerapi.Object, error) {
-	objects, err := c.of.Provider.Find(ctx, one.kind, one.names...)
+	objects, err := c.of.API.Find(ctx, one.kind, one.names...)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s for %s %s: %w", c.of.Provider.Name(), one.kind, one.names[0], err)
+		return nil, fmt.Errorf("ask %s for %s %s: %w", c.of.API.Provider, one.kind, one.names[0], err)
 	}
 	return objects, nil
 }

@@ -44,12 +44,10 @@ func BenchmarkReconcile(b *testing.B) {
 			client, err := providerapi.New(providerapi.Config{Provider: "stripe", URL: api.URL, Key: key})
 			require.NoError(b, err)
 			defer client.Close()
-			objects, err := providerapi.NewObjects(client)
-			require.NoError(b, err)
 			heap, memory := uint64(0), runtime.MemStats{}
 			for b.Loop() {
 				result, err := reconcile.Reconcile{
-					Provider: objects, Tables: s.tables, Log: s.log, Since: now.AddDate(0, 0, -30), Now: func() time.Time { return now },
+					API: client, Tables: s.tables, Log: s.log, Since: now.AddDate(0, 0, -30), Now: func() time.Time { return now },
 					Progress: func(_ providerapi.Kind, compared int) {
 						if compared%(payments/10) == 0 {
 							runtime.GC()

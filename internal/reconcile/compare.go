@@ -208,7 +208,7 @@ func (c *run) compareSubscriptions(ctx context.Context, tx pgx.Tx, objects []pro
 		case row == nil:
 			found = append(found, *differs(MissingSubscription, o, "", ""))
 			continue
-		case row.status != e.Status && (c.of.Provider.CanSay(row.status) || slices.Contains(ended, e.Status)):
+		case row.status != e.Status && (c.of.API.CanSay(row.status) || slices.Contains(ended, e.Status)):
 		case slices.Contains(ended, e.Status), slices.Contains(ended, row.status), !isOtherEnd(e.PeriodEnd, row.until,
 			row.own):
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"iter"
 	"slices"
 	"time"
 
@@ -29,22 +28,6 @@ const (
 	sample = 10
 )
 
-// Provider is the provider's side. Errors of both methods say what to do.
-type Provider interface {
-	Name() string
-	// Objects lists the objects of a kind that the provider has made or changed since then, and may list more. An object
-	// can come twice.
-	Objects(ctx context.Context, kind providerapi.Kind, since time.Time) iter.Seq2[providerapi.Object, error]
-	// Find returns the objects of these names now; none if the provider does not know them.
-	Find(ctx context.Context, kind providerapi.Kind, names ...string) ([]providerapi.Object, error)
-	// Lists reports whether the provider lists objects of a kind.
-	Lists(kind providerapi.Kind) bool
-	// Keeps is how long the provider keeps events that ingest pull asks for.
-	Keeps() time.Duration
-	// CanSay reports whether the provider's subscriptions can have that status.
-	CanSay(status string) bool
-}
-
 // Log is what reconcile needs of the event log.
 type Log interface {
 	Info(ctx context.Context) (eventlog.Info, error)
@@ -54,7 +37,7 @@ type Log interface {
 
 // Reconcile compares the tables with a provider.
 type Reconcile struct {
-	Provider Provider
+	API      *providerapi.Client
 	Tables   *store.Store
 	Log      Log
 	Since    time.Time
@@ -108,7 +91,7 @@ type candidate struct {
 func (r Reconcile) Run(ctx context.Context) (Result, error) {
 	c := &run{
 		of: r, began: r.Now().UTC(), seed: maphash.MakeSeed(), listed: map[uint64]bool{}, noted: map[string]bool{},
-		result: Result{Provider: r.Provider.Name(), Since: r.Since.UTC()},
+		result: Result{Provider: r.API.Provider, Since: r.Since.UTC()},
 	}
 	for _, kind := range kinds {
 		if err := c.compareListed(ctx, kind); err != nil {
@@ -140,9 +123,9 @@ func (c *run) compareListed(ctx context.Context, kind providerapi.Kind) error {
 		page = page[:0]
 		return nil
 	}
-	for object, err := range c.of.Provider.Objects(ctx, kind, c.of.Since) {
+	for object, err := range c.of.API.Objects(ctx, kind, c.of.Since) {
 		if err != nil {
-			return fmt.Errorf("list the %ss of %s: %w", kind, c.of.Provider.Name(), err)
+			return fmt.Errorf("list the %ss of %s: %w", kind, c.of.API.Provider, err)
 		}
 		c.markListed(&object)
 		if !isCompared(&object) || object.Kind == providerapi.Payments && object.Changed.Before(c.of.Since) {

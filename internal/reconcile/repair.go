@@ -30,8 +30,8 @@ func (c *run) repair(d *Difference) string {
 			return fmt.Sprintf("projector explain %s shows why", page.Word(d.Event))
 		}
 	}
-	name, since := c.of.Provider.Name(), d.changed.Add(-pullMargin).Truncate(time.Second)
-	switch keeps := c.of.Provider.Keeps(); {
+	name, since := c.of.API.Provider, d.changed.Add(-pullMargin).Truncate(time.Second)
+	switch keeps := c.of.API.Kept(); {
 	case keeps == 0:
 		return fmt.Sprintf("send its event again from the dashboard; ingest pull %s gets it if it still waits there", name)
 	case d.changed.IsZero():

@@ -124,10 +124,8 @@ func (s *shop) compare(t *testing.T) reconcile.Result {
 
 func (s *shop) reconcile(t *testing.T, since time.Time) (reconcile.Result, error) {
 	t.Helper()
-	objects, err := providerapi.NewObjects(s.client(t))
-	require.NoError(t, err)
 	return reconcile.Reconcile{
-		Provider: objects, Tables: s.tables, Log: s.log, Since: since, Now: func() time.Time { return s.now },
+		API: s.client(t), Tables: s.tables, Log: s.log, Since: since, Now: func() time.Time { return s.now },
 		Progress: func(providerapi.Kind, int) {},
 	}.Run(s.ctx)
 }
