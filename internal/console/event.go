@@ -24,7 +24,7 @@ import (
 // eventPage is an event with its message in the log. In JSON it is the event alone.
 type eventPage struct {
 	explain.Event
-	Message arrived
+	Message arrived `json:"-"`
 }
 
 // arrived is what the log has of an event.

@@ -42,7 +42,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"mask":        mask,
 	"balances":    balances,
 	"noteMeaning": explain.NoteMeaning,
-	"unclaimed":   func(p *projections.Payment) string { return explain.NotClaimed(*p, "buyer") },
+	"unclaimed":   func(p *explain.Payment) string { return explain.NotClaimed(p.Payment, "buyer") },
 	"counted":     page.Count[int64],
 	"clause":      page.Clause[int64],
 

@@ -14,10 +14,10 @@ import (
 // userPage is a page of a customer's history. In JSON it is the user alone.
 type userPage struct {
 	explain.User
-	Typed  string // the place where the page ends, as it was typed; empty: the end of the history
-	Clock  string // by which it was typed
-	Clocks []string
-	Older  string // the value of before for the next page; empty: this is the last one
+	Typed  string   `json:"-"` // the place where the page ends, as it was typed; empty: the end of the history
+	Clock  string   `json:"-"` // by which it was typed
+	Clocks []string `json:"-"`
+	Older  string   `json:"-"` // the value of before for the next page; empty: this is the last one
 }
 
 // LastEvent is the newest event of the page; nil if it has none.

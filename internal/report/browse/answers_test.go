@@ -1,11 +1,11 @@
 package browse
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -15,13 +15,13 @@ func TestAPaymentIsFoundByEachOfItsNames(t *testing.T) {
 	for _, name := range []string{"t1", "o1"} {
 		p, err := Payment(ctx, s, name, 100)
 		require.NoError(t, err)
-		require.Equal(t, "o1", p.Payment.Columns.ProviderPaymentID)
+		require.Equal(t, "o1", p.Payment.ProviderPaymentID)
 		require.Equal(t, []string{"o1", "t1"}, p.Names)
 		require.Equal(t, []string{"e1", "e2", "e3", "e6"}, ids(p.Events.Items))
 		require.Contains(t, p.Events.Items[0].Why, "It claimed payment o1")
 		require.EqualValues(t, 75, p.Ledger.Sum)
 		require.Len(t, p.Reversals.Items, 1)
-		text, err := json.Marshal(p)
+		text, err := page.Marshal(p)
 		require.NoError(t, err)
 		require.Contains(t, string(text), `"payment":{"provider_payment_id":"o1","provider":"provider","transaction_id":"t1","order_id":"o1","provider_checkout_id":null,"subscription_id":null,`)
 		require.Contains(t, string(text), `"credit_ledger":{"items":[{"provider_payment_id":"o1","line":1,`)
@@ -30,7 +30,7 @@ func TestAPaymentIsFoundByEachOfItsNames(t *testing.T) {
 	}
 	refused, err := Payment(ctx, s, "t12", 100)
 	require.NoError(t, err)
-	require.Nil(t, refused.Payment.Columns)
+	require.Nil(t, refused.Payment)
 	require.Equal(t, []string{"e12"}, ids(refused.Events.Items))
 	_, err = Payment(ctx, s, "nothing", 100)
 	require.ErrorIs(t, err, store.ErrUnknown)
@@ -44,7 +44,7 @@ func TestAPaymentOfALicenceHasItsInvitations(t *testing.T) {
 	require.NoError(t, err)
 	p, err := Payment(ctx, s, "t8", 100)
 	require.NoError(t, err)
-	require.Equal(t, "active", p.License.Columns.Status)
+	require.Equal(t, "active", p.License.Status)
 	require.Len(t, p.Invitations, 1)
 }
 
@@ -53,8 +53,8 @@ func TestASubscriptionHasItsPaymentsAndEvents(t *testing.T) {
 	ctx, s := setup(t, shop...)
 	named, err := Subscription(ctx, s, "s1", 100)
 	require.NoError(t, err)
-	require.Equal(t, "canceled", named.State.Columns.Status)
-	require.Equal(t, "u1", named.Current.Columns.UserID)
+	require.Equal(t, "canceled", named.State.Status)
+	require.Equal(t, "u1", named.Current.UserID)
 	require.True(t, named.Shown)
 	require.Equal(t, "t4", named.Payments.Items[0].ProviderPaymentID)
 	require.Equal(t, []string{"e4", "e10"}, ids(named.Events.Items))

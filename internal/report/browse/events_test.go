@@ -2,7 +2,6 @@ package browse
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
@@ -51,7 +51,7 @@ func TestEventsAreFilteredAndExplained(t *testing.T) {
 	rejected, err := Events(ctx, s, Filter{Reason: "payment_conflict"}, 1)
 	require.NoError(t, err)
 	require.Contains(t, rejected.Items[0].Why, "names user u1: payment")
-	text, err := json.Marshal(rejected)
+	text, err := page.Marshal(rejected)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"items":[{"event_id":"e6","stream_seq":6,`)
 	require.Contains(t, string(text), `"why":"It names another user`)

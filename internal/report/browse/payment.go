@@ -19,12 +19,12 @@ import (
 type PaymentAnswer struct {
 	Moment
 	Names       []string                             `json:"names"`   // under which events may name the payment
-	Payment     explain.PaymentRow                   `json:"payment"` // null if only events without effect name it
+	Payment     *explain.Payment                   `json:"payment"` // null if only events without effect name it
 	Events      explain.Part[explain.WithWhy]        `json:"events"`  // also those that were rejected
 	Ledger      explain.Lines                        `json:"credit_ledger"`
 	Grants      explain.Part[explain.Grant]          `json:"grants"` // see explain.GrantsOfPayment
 	Reversals   explain.Part[projections.Reversal]   `json:"reversals"`
-	License     explain.Row[*projections.ProLicense] `json:"pro_license"` // of the payment's user; null if it is not of kind pro
+	License     *projections.ProLicense `json:"pro_license"` // of the payment's user; null if it is not of kind pro
 	Invitations []invitations.Invitation             `json:"invitations"` // those for this payment, as they are now
 }
 
@@ -37,7 +37,7 @@ func Payment(ctx context.Context, db *store.Store, name string, limit int) (Paym
 		if err := out.read(ctx, tx, name, limit); err != nil {
 			return out, fmt.Errorf("read payment %s: %w", name, err)
 		}
-		if out.Payment.Columns == nil && len(out.Events.Items) == 0 {
+		if out.Payment == nil && len(out.Events.Items) == 0 {
 			return out, store.ErrUnknown
 		}
 		return out, nil
@@ -49,9 +49,9 @@ func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit 
 	if err != nil {
 		return err
 	}
-	a.Payment.Columns, a.Names = payment, []string{name}
+	a.Payment, a.Names = payment, []string{name}
 	if payment != nil {
-		a.Names = append(a.Names, explain.PaymentNames(*payment)...)
+		a.Names = append(a.Names, explain.PaymentNames(payment.Payment)...)
 	}
 	a.Names = cleanNames(a.Names)
 	if a.Events, err = explainedPart(ctx, tx, "provider_payment_id = any($1)", limit, a.Names); err != nil {
@@ -63,7 +63,7 @@ func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit 
 	if payment == nil {
 		return nil
 	}
-	return a.readUser(ctx, tx, *payment, limit)
+	return a.readUser(ctx, tx, payment.Payment, limit)
 }
 
 func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (err error) {
@@ -73,7 +73,7 @@ func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.P
 	if a.Grants, err = explain.GrantsOfPayment(ctx, tx, a.Schema, p, limit); err != nil || p.Kind != projections.KindPro {
 		return err
 	}
-	if a.License.Columns, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID); err != nil {
+	if a.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID); err != nil {
 		return err
 	}
 	all, err := invitations.OfUser(ctx, tx, p.UserID)

@@ -17,12 +17,12 @@ import (
 // items in the order of the log.
 type SubscriptionAnswer struct {
 	Moment
-	ID       string                                      `json:"subscription_id"`
-	State    explain.Row[*projections.SubscriptionState] `json:"subscription_state"` // null if only rejected events and payments name it
-	Current  explain.Row[*projections.Subscription]      `json:"subscription"`       // the subscription that its user is shown; null if none
-	Shown    bool                                        `json:"shown"`              // whether its user is shown this subscription
-	Payments explain.Part[projections.Payment]           `json:"payments"`
-	Events   explain.Part[explain.WithWhy]               `json:"events"`
+	ID       string                            `json:"subscription_id"`
+	State    *projections.SubscriptionState    `json:"subscription_state"` // null if only rejected events and payments name it
+	Current  *projections.Subscription         `json:"subscription"`       // the subscription that its user is shown; null if none
+	Shown    bool                              `json:"shown"`              // whether its user is shown this subscription
+	Payments explain.Part[projections.Payment] `json:"payments"`
+	Events   explain.Part[explain.WithWhy]     `json:"events"`
 }
 
 // Subscription looks for the subscription of that id. The id of an implicit subscription is
@@ -35,7 +35,7 @@ func Subscription(ctx context.Context, db *store.Store, id string, limit int) (S
 		if err := out.read(ctx, tx, limit); err != nil {
 			return out, fmt.Errorf("read subscription %s: %w", id, err)
 		}
-		if out.State.Columns == nil && len(out.Events.Items) == 0 && len(out.Payments.Items) == 0 {
+		if out.State == nil && len(out.Events.Items) == 0 && len(out.Payments.Items) == 0 {
 			return out, store.ErrUnknown
 		}
 		return out, nil
@@ -73,7 +73,7 @@ func (a *SubscriptionAnswer) readState(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	current, err := tables.CurrentSubscriptions.Row(ctx, tx, "where user_id = $1", state.UserID)
-	a.State.Columns, a.Current.Columns = state, current
+	a.State, a.Current = state, current
 	a.Shown = current != nil && current.Shows(*state)
 	return err
 }

@@ -23,23 +23,23 @@ import (
 
 // Event shows what an event did and why. All its rows are of one moment.
 type Event struct {
-	At           time.Time // of the moment, by the database's clock
-	LogID        string    // of the log that the tables were folded from
-	Event        WithWhy
-	ShopsReason  string // what the body of an own event says for people; empty: nothing, or the log was not read
-	Duplicates   Part[Duplicate]
-	LogFault     string                         // why the duplicates could not be compared; empty if they were
-	Payment      *projections.Payment           // the payment that the event names
-	Others       Part[WithWhy]                  // the other events of that payment
-	Ledger       Lines                          // of that payment
-	Grants       Part[Grant]                    // of that payment; see GrantsOfPayment
-	Reversals    Part[projections.Reversal]     // of that payment, in the order of the log
-	Credits      *projections.Credits           // of its user
-	Subscription *projections.SubscriptionState // the subscription that the event is about
-	Shown        *projections.Subscription      // the subscription that its user is shown
-	License      *projections.ProLicense        // of its user, if the event is about a licence
-	OutOfOrder   []status.OutOfOrder            // those that involve the event or a duplicate
-	Quarantined  *status.Quarantined
+	At          time.Time                      `json:"-"` // of the moment, by the database's clock
+	LogID       string                         `json:"-"` // of the log that the tables were folded from
+	Event       WithWhy                        `json:"event"`
+	ShopsReason string                         `json:"shops_reason,omitempty"` // what the body of an own event says for people; empty: nothing, or the log was not read
+	Duplicates  Part[Duplicate]                `json:"duplicate_events"`
+	LogFault    string                         `json:"-"`                       // why the duplicates could not be compared; empty if they were
+	Payment     *Payment                       `json:"payment"`                 // that the event names
+	Others      Part[WithWhy]                  `json:"other_events_of_payment"` // the other events of that payment
+	Ledger      Lines                          `json:"credit_ledger"`           // of that payment
+	Grants      Part[Grant]                    `json:"grants"`                  // of that payment; see GrantsOfPayment
+	Reversals   Part[projections.Reversal]     `json:"reversals"`               // of that payment, in the order of the log
+	Credits     *projections.Credits           `json:"credits"`                 // of its user
+	Subscription *projections.SubscriptionState `json:"subscription_state"`      // the subscription that the event is about
+	Shown       *projections.Subscription      `json:"subscription"`            // the subscription that its user is shown
+	License     *projections.ProLicense        `json:"pro_license"`             // of its user, if the event is about a licence
+	OutOfOrder  []status.OutOfOrder            `json:"out_of_order_events"`     // those that involve the event or a duplicate
+	Quarantined *status.Quarantined            `json:"quarantined_event"`
 }
 
 // Duplicate is another message with the event's id.
@@ -112,39 +112,6 @@ func (e *Event) readDuplicates(ctx context.Context, log Log) error {
 // Write writes text for people, or one JSON object.
 func (e Event) Write(w io.Writer, asJSON bool) error {
 	return page.Write(w, asJSON, e, e.text)
-}
-
-// MarshalJSON implements json.Marshaler.
-func (e Event) MarshalJSON() ([]byte, error) {
-	return page.Marshal(struct {
-		Event       row                              `json:"event"`
-		Why         string                           `json:"why"`
-		ShopsReason string                           `json:"shops_reason,omitempty"`
-		Duplicates  []Duplicate                      `json:"duplicate_events"`
-		Earlier     int64                            `json:"earlier_duplicate_events"`
-		Payment     PaymentRow                       `json:"payment"`
-		Others      Part[projections.ProcessedEvent] `json:"other_events_of_payment"`
-		Ledger      Lines                            `json:"credit_ledger"`
-		Grants      Part[Grant]                      `json:"grants"`
-		Reversals   []any                            `json:"reversals"`
-		Before      int64                            `json:"earlier_reversals"`
-		Credits     row                              `json:"credits"`
-		State       row                              `json:"subscription_state"`
-		Shown       row                              `json:"subscription"`
-		License     row                              `json:"pro_license"`
-		OutOfOrder  []status.OutOfOrder              `json:"out_of_order_events"`
-		Quarantined *status.Quarantined              `json:"quarantined_event"`
-	}{
-		row{e.Event.ProcessedEvent},
-		e.Event.Why, e.ShopsReason, e.Duplicates.Items, e.Duplicates.Earlier,
-		PaymentRow{e.Payment},
-		withoutWhy(e.Others), e.Ledger, e.Grants, rowsOf(e.Reversals.Items), e.Reversals.Earlier,
-		row{e.Credits},
-		row{e.Subscription},
-		row{e.Shown},
-		row{e.License},
-		e.OutOfOrder, e.Quarantined,
-	})
 }
 
 // outcome is the outcome with its reason, as in "rejected: missing_user".
@@ -250,15 +217,15 @@ func (e *Event) readPayment(
 	}
 	names := []string{name}
 	if p := e.Payment; p != nil {
-		names = append(names, PaymentNames(*p)...)
+		names = append(names, PaymentNames(p.Payment)...)
 		e.Reversals, err = Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
 		if err != nil {
 			return others, err
 		}
-		if e.Ledger, err = LedgerOfPayment(ctx, tx, *p, limit); err != nil {
+		if e.Ledger, err = LedgerOfPayment(ctx, tx, p.Payment, limit); err != nil {
 			return others, err
 		}
-		if e.Grants, err = GrantsOfPayment(ctx, tx, schema, *p, limit); err != nil {
+		if e.Grants, err = GrantsOfPayment(ctx, tx, schema, p.Payment, limit); err != nil {
 			return others, err
 		}
 	}
@@ -270,7 +237,7 @@ func (e *Event) readPayment(
 func (e *Event) readUser(ctx context.Context, tx pgx.Tx) (err error) {
 	var payment projections.Payment
 	if e.Payment != nil {
-		payment = *e.Payment
+		payment = e.Payment.Payment
 	}
 	user := cmp.Or(e.Event.UserID, payment.UserID)
 	if subscription := cmp.Or(e.Event.Subscription(), payment.SubscriptionID); subscription != "" {
@@ -297,13 +264,14 @@ func (e *Event) readUser(ctx context.Context, tx pgx.Tx) (err error) {
 
 // PaymentNamed reads the payment that has this name: as its key, or else as its transaction or order. It
 // returns nil if there is none.
-func PaymentNamed(ctx context.Context, tx pgx.Tx, name string) (*projections.Payment, error) {
+func PaymentNamed(ctx context.Context, tx pgx.Tx, name string) (*Payment, error) {
 	found, err := tables.PaymentsNamed(ctx, tx, []string{name})
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	byKey := slices.IndexFunc(found, func(p projections.Payment) bool { return p.ProviderPaymentID == name })
-	return &found[max(byKey, 0)], nil
+	one := found[max(byKey, 0)]
+	return &Payment{one, one.Facts}, nil
 }
 
 // PaymentNames lists the names that events, reversals and ledger lines may have for the payment. Some may be

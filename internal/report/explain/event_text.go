@@ -22,7 +22,7 @@ func (e Event) text(p *page.Page) {
 		"subscription", page.Name(event.SubscriptionID), "payment", page.Name(event.ProviderPaymentID), "unknown product", page.Name(event.Product))
 	e.duplicatesText(p)
 	if e.Payment != nil {
-		paymentText(p, *e.Payment)
+		paymentText(p, e.Payment.Payment)
 	}
 	if len(e.Ledger.Items) > 0 {
 		p.Section("LEDGER of this payment: %s", page.Count(e.Ledger.Sum, "credit"))

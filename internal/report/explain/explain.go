@@ -103,7 +103,7 @@ func otherQuestion(ctx context.Context, database *store.Store, id string) (quest
 			return err
 		}
 		if p != nil {
-			event, err := tables.ProcessedEvents.Row(ctx, tx, "where provider_payment_id = any($1) order by stream_seq desc limit 1", PaymentNames(*p))
+			event, err := tables.ProcessedEvents.Row(ctx, tx, "where provider_payment_id = any($1) order by stream_seq desc limit 1", PaymentNames(p.Payment))
 			if event != nil {
 				question = fmt.Sprintf("it is a payment; its newest event: projector explain %s", page.Name(event.EventID))
 			}

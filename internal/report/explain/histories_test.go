@@ -14,6 +14,7 @@ import (
 
 	"github.com/payfold/payfold/internal/live"
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
@@ -218,7 +219,7 @@ func TestJSONHasTheColumnsThatPeopleRead(t *testing.T) {
 		var columns []string
 		require.NoError(t, shop.Tables.Pool().QueryRow(ctx,
 			"select array_agg(column_name::text) from information_schema.columns where table_schema = 'portal' and table_name = $1", view).Scan(&columns))
-		object, err := row{one}.MarshalJSON()
+		object, err := page.Marshal(one)
 		require.NoError(t, err)
 		var fields map[string]any
 		require.NoError(t, json.Unmarshal(object, &fields))

@@ -55,7 +55,7 @@ func TestAUserAsOfAMomentHasTheCreditsOfThatMoment(t *testing.T) {
 			require.Equal(t, c.seq, user.AsOf.Seq)
 			require.Equal(t, c.packs, user.Packs.Sum)
 			require.Equal(t, c.grants, user.Subscription.Now)
-			require.Equal(t, c.packs+c.grants, *user.Spendable())
+			require.Equal(t, c.packs+c.grants, *user.Spendable)
 			require.Nil(t, user.Wallet)
 		})
 	}
@@ -67,7 +67,7 @@ func TestAUserAsOfAMomentHasTheCreditsOfThatMoment(t *testing.T) {
 	before, err := ReadUser(ctx, shop.Tables, "u_anna", Place{At: day(1, 1), Clock: ReceiptClock}, 100)
 	require.NoError(t, err)
 	require.Zero(t, before.AsOf.Seq)
-	require.Zero(t, *before.Spendable())
+	require.Zero(t, *before.Spendable)
 	require.Empty(t, before.Events.Items)
 	require.Equal(t, []Total{{"EUR", "10000", "2250"}}, now.Totals)
 }

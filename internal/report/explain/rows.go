@@ -1,14 +1,9 @@
 package explain
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,9 +14,9 @@ import (
 
 // Part has the newest items of a list, in the order of the log.
 type Part[T any] struct {
-	Items   []T
-	Earlier int64 // number of items that are left out
-	More    bool  // there are more left-out items than Earlier; they were not counted
+	Items   []T   `json:"items"`
+	Earlier int64 `json:"earlier"`        // number of items that are left out
+	More    bool  `json:"more,omitempty"` // there are more left-out items than Earlier; they were not counted
 }
 
 // Empty reports whether the list has no items, and leaves none out.
@@ -79,109 +74,31 @@ func sumOf(lines []projections.LedgerLine) (sum int64) {
 	return sum
 }
 
-// part is a bounded list in JSON.
-type part struct {
-	Items   []any `json:"items"`
-	Earlier int64 `json:"earlier"`
-	More    bool  `json:"more,omitempty"`
+// MarshalJSON implements json.Marshaler: a list without items is [].
+func (p Part[T]) MarshalJSON() ([]byte, error) {
+	type part Part[T]
+	p.Items = append([]T{}, p.Items...)
+	return page.Marshal(part(p))
 }
-
-func partOf[R any](list Part[R]) part { return part{rowsOf(list.Items), list.Earlier, list.More} }
-
-// MarshalJSON implements json.Marshaler.
-func (p Part[T]) MarshalJSON() ([]byte, error) { return page.Marshal(partOf(p)) }
 
 // MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas add up to sum. Both sums
 // are null if they were not computed.
 func (l Lines) MarshalJSON() ([]byte, error) {
 	out := struct {
-		part
-		EarlierSum *int64 `json:"earlier_sum"`
-		Sum        *int64 `json:"sum"`
-	}{part: partOf(l.Part)}
+		Items      []projections.LedgerLine `json:"items"`
+		Earlier    int64                    `json:"earlier"`
+		More       bool                     `json:"more,omitempty"`
+		EarlierSum *int64                   `json:"earlier_sum"`
+		Sum        *int64                   `json:"sum"`
+	}{Items: append([]projections.LedgerLine{}, l.Items...), Earlier: l.Earlier, More: l.More}
 	if !l.NotSummed {
 		out.EarlierSum, out.Sum = &l.EarlierSum, &l.Sum
 	}
 	return page.Marshal(out)
 }
 
-// Row is a row of a table, or a pointer to one. In JSON it is an object of the columns that people read;
-// an empty text and the zero time are null there, as in the table, and so is a nil pointer.
-type Row[R any] struct{ Columns R }
-
-// row is a Row of any table.
-type row = Row[any]
-
-// working has the columns that are for the rules. The views payment and subscription_state do not have them.
-var working = map[string]bool{"paid": true, "known": true, "joined": true, "lasts": true, "counts_until": true, "reversed_by": true, "reversed_seq": true, "facts": true}
-
-// MarshalJSON implements json.Marshaler.
-func (r Row[R]) MarshalJSON() ([]byte, error) {
-	value := reflect.Indirect(reflect.ValueOf(r.Columns))
-	if !value.IsValid() {
-		return []byte("null"), nil
-	}
-	var out bytes.Buffer
-	out.WriteByte('{')
-	for i := range value.NumField() {
-		column, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("db"), ",")
-		if working[column] {
-			continue
-		}
-		cell := value.Field(i).Interface()
-		switch v := cell.(type) {
-		case string:
-			if v == "" {
-				cell = nil
-			}
-		case time.Time:
-			if v.IsZero() {
-				cell = nil
-			}
-		}
-		text, err := page.Marshal(cell)
-		if err != nil {
-			return nil, err
-		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		out.WriteString(`"` + column + `":`)
-		out.Write(text)
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
-}
-
-// PaymentRow is a payment, or nil. In JSON it also has "facts": what each of its events says of it, which is why it is
-// what it is.
-type PaymentRow struct{ Columns *projections.Payment }
-
-// MarshalJSON implements json.Marshaler.
-func (r PaymentRow) MarshalJSON() ([]byte, error) {
-	columns, err := Row[*projections.Payment](r).MarshalJSON()
-	if err != nil || r.Columns == nil {
-		return columns, err
-	}
-	return withField(columns, "facts", append(projections.Facts{}, r.Columns.Facts...))
-}
-
-// withField adds a field to an object.
-func withField(object []byte, name string, value any) ([]byte, error) {
-	text, err := page.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	return append(append(append(object[:len(object)-1], `,"`+name+`":`...), text...), '}'), nil
-}
-
-func rowsOf[R any](list []R) []any {
-	out := make([]any, len(list))
-	for i := range list {
-		out[i] = row{list[i]}
-		if own, has := any(list[i]).(json.Marshaler); has {
-			out[i] = own
-		}
-	}
-	return out
+// Payment is a payment with its facts: what each of its events says of it, which is why it is what it is.
+type Payment struct {
+	projections.Payment
+	Facts projections.Facts `json:"facts"`
 }

@@ -18,22 +18,23 @@ import (
 // User shows what a user has, and which events gave it. All its rows are of one moment. Events, payments and
 // ledger lines are those of one page of the user's history.
 type User struct {
-	ID            string
-	At            time.Time            // by the database's clock; it decides what is available and expired, if AsOf is nil
-	AsOf          *AsOf                // the moment of Packs, Grants and Subscription; nil: now
-	Credits       *projections.Credits // of packs; nil if the user never had any
-	Packs         Lines                // of kind one_time; their sum is the balance
-	Grants        Lines                // of kind subscription
-	Subscription  *Spendable           // sums of Grants; nil if they are not summed
-	Wallet        *Wallet              // nil if the tables are not live, or the moment is an older one
-	Totals        []Total              // of all payments; nil if the user has too many events, or an older moment is shown
-	Events        Part[WithWhy]
-	Payments      Part[projections.Payment]
-	Subscriptions Part[projections.SubscriptionState]
-	Shown         *projections.Subscription
-	License       *projections.ProLicense
-	Invitations   []invitations.Invitation // the present ones, even if the tables are as of a sequence
-	Next          *int64                   // the place of the next page, which is older; nil if this page is the oldest
+	ID            string                              `json:"user_id"`
+	At            time.Time                           `json:"at"`                   // by the database's clock; it decides what is available and expired, if AsOf is nil
+	AsOf          *AsOf                               `json:"as_of"`                // the moment of Packs, Grants and Subscription; nil: now
+	Spendable     *int64                              `json:"spendable"`            // see setSpendable
+	Credits       *projections.Credits                `json:"credits"`              // of packs; nil if the user never had any
+	Packs         Lines                               `json:"one_time_ledger"`      // of kind one_time; their sum is the balance
+	Subscription  *Spendable                          `json:"subscription_credits"` // sums of Grants; nil if they are not summed
+	Grants        Lines                               `json:"subscription_ledger"`  // of kind subscription
+	Wallet        *Wallet                             `json:"wallet"`               // nil if the tables are not live, or the moment is an older one
+	Shown         *projections.Subscription           `json:"subscription"`         // the subscription that the user is shown
+	Subscriptions Part[projections.SubscriptionState] `json:"subscription_states"`
+	License       *projections.ProLicense             `json:"pro_license"`
+	Invitations   []invitations.Invitation            `json:"invitations,omitempty"` // the present ones, even if the tables are as of a sequence
+	Totals        []Total                             `json:"totals"`                // of all payments; nil if the user has too many events, or an older moment is shown
+	Payments      Part[projections.Payment]           `json:"payments"`
+	Events        Part[WithWhy]                       `json:"events"`
+	Next          *int64                              `json:"next_before"` // the place of the next page, which is older; nil if this page is the oldest
 }
 
 // Spendable sums the credits of subscriptions at one moment.
@@ -48,41 +49,6 @@ func (u User) Write(w io.Writer, asJSON bool) error {
 	return page.Write(w, asJSON, u, u.text)
 }
 
-// MarshalJSON implements json.Marshaler.
-func (u User) MarshalJSON() ([]byte, error) {
-	return page.Marshal(struct {
-		User          string                              `json:"user_id"`
-		At            time.Time                           `json:"at"`
-		AsOf          *AsOf                               `json:"as_of"`     // null: now
-		Spendable     *int64                              `json:"spendable"` // null: too many lines to add up
-		Credits       row                                 `json:"credits"`
-		Packs         Lines                               `json:"one_time_ledger"`
-		Subscription  *Spendable                          `json:"subscription_credits"`
-		Grants        Lines                               `json:"subscription_ledger"`
-		Wallet        *Wallet                             `json:"wallet"` // null: the tables are not live, or as_of is not null
-		Shown         row                                 `json:"subscription"`
-		Subscriptions Part[projections.SubscriptionState] `json:"subscription_states"`
-		License       row                                 `json:"pro_license"`
-		Invitations   []invitations.Invitation            `json:"invitations,omitempty"`
-		Totals        []Total                             `json:"totals"` // null: too many events to add up, or an older moment
-		Payments      Part[projections.Payment]           `json:"payments"`
-		Events        Part[WithWhy]                       `json:"events"`
-		Next          *int64                              `json:"next_before"` // the place of the next page; null: this is the last one
-	}{
-		u.ID, u.At, u.AsOf, u.Spendable(),
-		row{u.Credits},
-		u.Packs, u.Subscription, u.Grants, u.Wallet,
-		row{u.Shown},
-		u.Subscriptions,
-		row{u.License},
-		u.Invitations,
-		u.Totals,
-		u.Payments,
-		u.Events,
-		u.Next,
-	})
-}
-
 // decides is the moment that decides what is available and expired.
 func (u User) decides() time.Time {
 	if u.AsOf != nil {
@@ -91,17 +57,17 @@ func (u User) decides() time.Time {
 	return u.At
 }
 
-// Spendable is what the user can spend now, as wallet.balance has it. If the tables are not live, or the moment is an
-// older one, it is what they grant, as the view credit_balance has it. It is nil if the ledger has too many lines to be added up.
-func (u User) Spendable() *int64 {
-	if u.Subscription == nil {
-		return nil
+// setSpendable sets what the user can spend now, as wallet.balance has it. If the tables are not live, or the moment is an
+// older one, it is what they grant, as the view credit_balance has it. It is nil if the ledger has too many lines to be
+// added up.
+func (u *User) setSpendable() {
+	switch {
+	case u.Subscription == nil:
+	case u.Wallet != nil:
+		u.Spendable = &u.Wallet.Sums.Balance
+	default:
+		u.Spendable = new(u.Packs.Sum + u.Subscription.Now)
 	}
-	sum := u.Packs.Sum + u.Subscription.Now
-	if u.Wallet != nil {
-		sum = u.Wallet.Sums.Balance
-	}
-	return &sum
 }
 
 // ReadUser reads what a user has, and the page of the user's history that ends at a place. Credits are those of this
@@ -116,6 +82,7 @@ func ReadUser(ctx context.Context, database *store.Store, user string, place Pla
 		if err := out.read(ctx, tx, database.Schema(), place, limit); err != nil {
 			return fmt.Errorf("explain a user: %w", err)
 		}
+		out.setSpendable()
 		if out.empty() && out.AsOf != nil {
 			return UnknownError{fmt.Sprintf("up to seq %d no event and no table names user %s", out.AsOf.Seq, page.Name(user))}
 		}

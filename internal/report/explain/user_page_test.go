@@ -90,7 +90,7 @@ func TestAPageOfALongHistoryReadsAFewOfItsLines(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, rows.Packs.NotSummed)
 		require.Zero(t, rows.Packs.Sum+rows.Packs.EarlierSum)
-		require.Nil(t, rows.Spendable())
+		require.Nil(t, rows.Spendable)
 		require.EqualValues(t, 76, rows.Events.Earlier)
 		require.True(t, rows.Events.More)
 	}

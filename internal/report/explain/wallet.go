@@ -11,16 +11,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
-	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
 // Wallet shows what is left of a user's grants of credits, and what the user's spends and holds took. Only the live
 // tables have one. It is as of now, whatever page of the history it is shown with.
 type Wallet struct {
-	Sums   *WalletSums // nil: the ledger has too many lines to add them up; then there are no grants either
-	Grants Part[Grant] // the newest ones, in the order in which they are spent
-	Spends Part[Spend] // in the order of time
+	Sums   *WalletSums `json:"credits"` // nil: the ledger has too many lines to add them up; then there are no grants either
+	Grants Part[Grant] `json:"grants"`  // the newest ones, in the order in which they are spent
+	Spends Part[Spend] `json:"spends"`  // in the order of time
 }
 
 // WalletSums adds up all grants of a user.
@@ -69,15 +68,6 @@ type Taken struct {
 	Part      int64  `json:"part"`
 	Credits   int64  `json:"credits"`
 	GivenBack int64  `json:"given_back"`
-}
-
-// MarshalJSON implements json.Marshaler. The sums are null if the ledger has too many lines.
-func (w Wallet) MarshalJSON() ([]byte, error) {
-	return page.Marshal(struct {
-		Sums   *WalletSums `json:"credits"`
-		Grants Part[Grant] `json:"grants"`
-		Spends Part[Spend] `json:"spends"`
-	}{w.Sums, w.Grants, w.Spends})
 }
 
 func (w Wallet) empty() bool { return w.Grants.Empty() && w.Spends.Empty() }

@@ -106,7 +106,7 @@ func TestAUserWithManySpendsShowsTheNewest(t *testing.T) {
 		select key, 1, 'spend', user_id, 'pay_1', 1, amount from wallet.spend; analyze wallet.spend, wallet.spend_part`)
 	rows, err := ReadUser(ctx, s, "u1", Place{}, 3)
 	require.NoError(t, err)
-	require.EqualValues(t, 1_000_000-2*spends, *rows.Spendable())
+	require.EqualValues(t, 1_000_000-2*spends, *rows.Spendable)
 	require.EqualValues(t, spends-3, rows.Wallet.Spends.Earlier)
 	var keys []string
 	for _, one := range rows.Wallet.Spends.Items {
@@ -144,7 +144,7 @@ func TestTablesThatAreNotLiveHaveNoWallet(t *testing.T) {
 	rows, err := ReadUser(ctx, next, "u1", Place{}, 10)
 	require.NoError(t, err)
 	require.Nil(t, rows.Wallet)
-	require.EqualValues(t, 3, *rows.Spendable())
+	require.EqualValues(t, 3, *rows.Spendable)
 	text, object := userText(ctx, t, next, "u1")
 	require.Contains(t, text, "These tables grant 3 credits now: 3 of packs, 0 of subscriptions. "+
 		"Spends are known for the live tables only.\n")

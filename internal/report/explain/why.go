@@ -16,8 +16,8 @@ import (
 // WithWhy is an event with the sentences that say what it did and why.
 type WithWhy struct {
 	projections.ProcessedEvent
-	Why     string
-	Product string // that the catalogue does not have, if it was rejected for that
+	Why     string `json:"why"`
+	Product string `json:"-"` // that the catalogue does not have, if it was rejected for that
 }
 
 // Events explains events, in a fixed number of statements.
@@ -34,23 +34,6 @@ func Events(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) (
 		}
 	}
 	return out, nil
-}
-
-func withoutWhy(list Part[WithWhy]) (out Part[projections.ProcessedEvent]) {
-	out.Earlier = list.Earlier
-	for _, e := range list.Items {
-		out.Items = append(out.Items, e.ProcessedEvent)
-	}
-	return out
-}
-
-// MarshalJSON implements json.Marshaler: the columns of the event, and "why".
-func (e WithWhy) MarshalJSON() ([]byte, error) {
-	columns, err := row{e.ProcessedEvent}.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return withField(columns, "why", e.Why)
 }
 
 // why explains in sentences what an event did. The facts of the payment and of the subscription say what each event said
