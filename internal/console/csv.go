@@ -56,16 +56,16 @@ type writeRows func([][]string) error
 
 // routeWithCSV serves a page at a path, and its rows as CSV with ?format=csv.
 func (c *Console) routeWithCSV(
-	mux *http.ServeMux, path string, read func(*http.Request, query) (view, error),
+	mux *http.ServeMux, path string, of parameters, read func(*http.Request, query) (view, error),
 	header []string, rows func(context.Context, query, *store.Store, writeRows) error,
 ) {
-	shown := c.page(read)
+	shown := c.page(of, read)
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("format") != "csv" {
 			shown(w, r)
 			return
 		}
-		c.download(w, r, strings.TrimPrefix(path, "/"), header, rows)
+		c.download(w, r, strings.TrimPrefix(path, "/"), of, header, rows)
 	})
 }
 
@@ -73,12 +73,12 @@ func (c *Console) routeWithCSV(
 // then takes the file for a whole one. One download runs at a time, because each holds a connection to the database for
 // its whole time.
 func (c *Console) download(
-	w http.ResponseWriter, r *http.Request, name string, header []string,
+	w http.ResponseWriter, r *http.Request, name string, of parameters, header []string,
 	rows func(context.Context, query, *store.Store, writeRows) error,
 ) {
 	ctx, cancel := context.WithTimeout(r.Context(), downloadTimeout)
 	defer cancel()
-	asked := c.queryOf(r)
+	asked, err := c.queryOf(r, of)
 	select {
 	case c.downloads <- struct{}{}:
 		defer func() { <-c.downloads }()
@@ -88,7 +88,10 @@ func (c *Console) download(
 	}
 	out := &csvAnswer{w: w, csv: csv.NewWriter(w), name: name, header: header}
 	out.csv.UseCRLF = true
-	tables, err := c.tablesOf(ctx, asked.schema)
+	var tables *store.Store
+	if err == nil {
+		tables, err = c.tablesOf(ctx, asked.schema)
+	}
 	if err == nil {
 		err = rows(ctx, asked, tables, out.write)
 	}

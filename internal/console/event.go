@@ -39,11 +39,7 @@ type arrived struct {
 }
 
 func (c *Console) event(r *http.Request, asked query, tables *store.Store) (view, error) {
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
-	found, err := explain.ReadEvent(r.Context(), c.Log, tables, r.PathValue("id"), limit)
+	found, err := explain.ReadEvent(r.Context(), c.Log, tables, r.PathValue("id"), asked.limit)
 	if err != nil {
 		return view{}, err
 	}
@@ -125,16 +121,19 @@ func indented(body []byte) (lines []string) {
 
 // body serves the exact bytes of an event's body. A browser saves them, and shows nothing.
 func (c *Console) body(w http.ResponseWriter, r *http.Request) {
-	asked := c.queryOf(r)
 	if !c.ShowPersonalData {
 		http.Error(w, "Bodies are not shown: CONSOLE_SHOW_PERSONAL_DATA is not true.", http.StatusForbidden)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 	defer cancel()
+	var tables *store.Store
 	var found explain.Event
 	var message events.Message
-	tables, err := c.tablesOf(ctx, asked.schema)
+	asked, err := c.queryOf(r, chosen("id"))
+	if err == nil {
+		tables, err = c.tablesOf(ctx, asked.schema)
+	}
 	if err == nil {
 		found, err = explain.ReadEvent(ctx, c.Log, tables, r.PathValue("id"), 1)
 	}

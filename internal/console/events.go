@@ -26,26 +26,20 @@ var outcomes = []projections.Outcome{
 
 var kinds = []string{projections.KindSubscription, projections.KindOneTime, projections.KindPro}
 
+var ofEvents = chosen("limit", "before", "format", "type", "outcome", "reason", "kind", "user", "payment", "subscription", "from", "to")
+
 func (c *Console) events(r *http.Request, asked query, tables *store.Store) (view, error) {
 	filter, err := asked.filter()
 	if err != nil {
 		return view{}, err
 	}
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
-	list, err := browse.Events(r.Context(), tables, filter, limit)
+	list, err := browse.Events(r.Context(), tables, filter, asked.limit)
 	shown := eventsPage{list, filter, asked.Get("from"), asked.Get("to"), outcomes, projections.Reasons, kinds}
 	return view{"events.html", "Events", list.Moment, shown, nil}, err
 }
 
 // filter reads the filter of a list of events.
 func (q query) filter() (f browse.Filter, err error) {
-	err = q.only("schema", "limit", "before", "format", "type", "outcome", "reason", "kind", "user", "payment", "subscription", "from", "to")
-	if err != nil {
-		return f, err
-	}
 	f = browse.Filter{
 		Type: q.Get("type"), Outcome: q.Get("outcome"), Reason: q.Get("reason"), Kind: q.Get("kind"),
 		User: q.Get("user"), Payment: q.Get("payment"), Subscription: q.Get("subscription"),

@@ -70,7 +70,8 @@ var customers = rowList[browse.CustomerItem]{
 
 // list serves a list as a page and as CSV.
 func list[R any](c *Console, mux *http.ServeMux, path string, l rowList[R]) {
-	c.routeWithCSV(mux, path, c.ofTables(l.page), l.header, func(ctx context.Context, asked query, tables *store.Store, write writeRows) error {
+	of := chosen(append(l.filters, "limit", "after", "format")...)
+	c.routeWithCSV(mux, path, of, c.ofTables(l.page), l.header, func(ctx context.Context, asked query, tables *store.Store, write writeRows) error {
 		f, err := l.filter(asked)
 		if err != nil {
 			return err
@@ -90,11 +91,7 @@ func (l rowList[R]) page(r *http.Request, asked query, tables *store.Store) (vie
 	if err != nil {
 		return view{}, err
 	}
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
-	found, err := l.rows.Page(r.Context(), tables, f, limit)
+	found, err := l.rows.Page(r.Context(), tables, f, asked.limit)
 	typed := map[string]string{}
 	for _, name := range l.filters {
 		typed[name] = asked.Get(name)
@@ -104,9 +101,6 @@ func (l rowList[R]) page(r *http.Request, asked query, tables *store.Store) (vie
 
 // filter reads the filter of the list.
 func (l rowList[R]) filter(q query) (f browse.RowFilter, err error) {
-	if err := q.only(append([]string{"schema", "limit", "after", "format"}, l.filters...)...); err != nil {
-		return f, err
-	}
 	f = browse.RowFilter{
 		Status: q.Get("status"), Product: q.Get("product"), Kind: q.Get("kind"), Provider: q.Get("provider"),
 		Refunded: q.Get("refunded"), After: q.Get("after"),

@@ -167,7 +167,8 @@ func TestAListRefusesWhatItCannotFilter(t *testing.T) {
 		"/payments?status=past_due", "/payments?refunded=perhaps", "/payments?after=x", "/payments?format=csv&after=x", "/payments?format=xml",
 		"/subscriptions?status=late", "/subscriptions?ends_before=soon", "/customers?provider=x", "/customers?nothing=1",
 		"/events?nothing=1", "/events?format=xml", "/events?format=csv&from=yesterday", "/rejected?format=xml", "/rejected?limit=1",
-		"/invitations?format=xml",
+		"/invitations?format=xml", "/invitations?nothing=1", "/measures?nothing=1", "/?nothing=1", "/projectors?nothing=1", "/schemas?limit=1",
+		"/events/evt_1?nothing=1", "/users/u_1?from=2026-01-01", "/users/u_1?limit=0", "/payments/p_1?limit=x", "/search?q=x&limit=5",
 	} {
 		answer, text := get(t, server, path)
 		require.Equal(t, http.StatusBadRequest, answer.StatusCode, path)

@@ -65,10 +65,9 @@ func (m monthly) AtEnd() browse.Sum { return m.Periods[len(m.Periods)-1].Monthly
 
 const defaultStep = browse.Day
 
+var ofMeasures = chosen("format", "from", "to", "by")
+
 func (c *Console) measures(r *http.Request, asked query, tables *store.Store) (view, error) {
-	if asked.Get("format") != "" {
-		return view{}, errFormat
-	}
 	answer, err := c.measure(r.Context(), asked, tables)
 	if err != nil {
 		return view{}, err

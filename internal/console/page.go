@@ -30,12 +30,15 @@ const pageTimeout = 15 * time.Second
 var errNoPage = errors.New("there is no such page")
 
 // page serves a page.
-func (c *Console) page(read func(*http.Request, query) (view, error)) http.HandlerFunc {
+func (c *Console) page(of parameters, read func(*http.Request, query) (view, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
-		asked := c.queryOf(r)
-		shown, err := read(r.WithContext(ctx), asked)
+		var shown view
+		asked, err := c.queryOf(r, of)
+		if err == nil {
+			shown, err = read(r.WithContext(ctx), asked)
+		}
 		if err != nil {
 			c.refuse(w, r, asked, err)
 			return
@@ -45,12 +48,17 @@ func (c *Console) page(read func(*http.Request, query) (view, error)) http.Handl
 }
 
 // route serves a page at a path.
-func (c *Console) route(mux *http.ServeMux, path string, read func(*http.Request, query) (view, error)) {
-	serve := c.page(read)
-	mux.HandleFunc("GET "+path, serve)
-	if list, one := strings.CutSuffix(path, "{id}"); one {
-		mux.HandleFunc("GET "+list+"{$}", idOfQuery(serve))
-	}
+func (c *Console) route(mux *http.ServeMux, path string, of parameters, read func(*http.Request, query) (view, error)) {
+	mux.HandleFunc("GET "+path, c.page(of, read))
+}
+
+// routeOne serves the page of one thing at list + ID.
+func (c *Console) routeOne(
+	mux *http.ServeMux, list string, read func(*http.Request, query, *store.Store) (view, error), names ...string,
+) {
+	serve := c.page(chosen(append(names, "limit", "id")...), c.ofTables(read))
+	mux.HandleFunc("GET "+list+"{id}", serve)
+	mux.HandleFunc("GET "+list+"{$}", idOfQuery(serve))
 }
 
 // idOfQuery serves an address such as /users/?id=.. for an id that no path can have; see frame.Link.
@@ -126,7 +134,7 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, asked query, er
 		said.Detail += " " + c.withoutTables(r.Context())
 		c.Logger.WarnContext(r.Context(), "a page of the console cannot be read", "path", r.URL.Path, "error", err)
 	}
-	c.write(w, r, query{asked.Values, "", asked.zone}, said.Status, view{template: "error.html", title: said.Title, data: said})
+	c.write(w, r, query{Values: asked.Values, zone: asked.zone}, said.Status, view{template: "error.html", title: said.Title, data: said})
 }
 
 // withoutTables says what is known of deliveries while the tables cannot be read.

@@ -10,30 +10,19 @@ import (
 )
 
 func (c *Console) payment(r *http.Request, asked query, tables *store.Store) (view, error) {
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
 	id := r.PathValue("id")
-	found, err := browse.Payment(r.Context(), tables, id, limit)
+	found, err := browse.Payment(r.Context(), tables, id, asked.limit)
 	c.hideNames(found.Invitations)
 	return view{"payment.html", "Payment " + page.Clean(id), found.Moment, found, nil}, err
 }
 
 func (c *Console) subscription(r *http.Request, asked query, tables *store.Store) (view, error) {
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
 	id := r.PathValue("id")
-	found, err := browse.Subscription(r.Context(), tables, id, limit)
+	found, err := browse.Subscription(r.Context(), tables, id, asked.limit)
 	return view{"subscription.html", "Subscription " + page.Clean(id), found.Moment, found, nil}, err
 }
 
-func (c *Console) rejected(r *http.Request, asked query, tables *store.Store) (view, error) {
-	if err := asked.only("schema", "format"); err != nil {
-		return view{}, err
-	}
+func (c *Console) rejected(r *http.Request, _ query, tables *store.Store) (view, error) {
 	out, err := c.measured.Rejected(r.Context(), tables)
 	c.hidePersonalData(out.Quarantined.Newest)
 	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
@@ -60,16 +49,12 @@ type invitationsPage struct {
 	Statuses []string `json:"-"`
 }
 
+// ofInvitations: their status is none of a subscription.
+var ofInvitations = parameters{"limit": nil, "format": choices["format"], "status": nil, "user": nil, "repository": nil, "payment": nil}
+
 func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
-	if asked.Get("format") != "" {
-		return view{}, errFormat
-	}
 	after := invitations.Key{UserID: asked.Get("user"), Repository: asked.Get("repository"), PaymentID: asked.Get("payment")}
-	list, err := browse.Invitations(r.Context(), c.Tables, after, asked.Get("status"), limit)
+	list, err := browse.Invitations(r.Context(), c.Tables, after, asked.Get("status"), asked.limit)
 	for i := range list.Items {
 		one := &list.Items[i]
 		c.hideName(&one.Invitation)

@@ -14,38 +14,28 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// query has the parameters that every page takes.
+// query has the parameters of an address.
 type query struct {
 	url.Values
 	schema string // empty: the live schema
 	zone   *time.Location
+	limit  int // of the items of a list
 }
 
-func (c *Console) queryOf(r *http.Request) query {
-	values := r.URL.Query()
-	return query{values, values.Get("schema"), c.clock.zone}
-}
+// parameters are those of a page, besides schema, with the values that each may have; nil: any.
+type parameters map[string][]string
 
 // choices are the values of the parameters that have no others.
-var choices = map[string][]string{"status": statuses, "kind": kinds, "refunded": {"yes", "no"}, "format": {"csv"}}
+var choices = parameters{"status": statuses, "kind": kinds, "refunded": {"yes", "no"}, "format": {"csv"}}
 
-// only refuses any other parameter, because a list without its filter would show more than was asked for. It also
-// refuses a value that a parameter cannot have.
-func (q query) only(names ...string) error {
-	for name := range q.Values {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("%w: this list has no parameter %s", errBadValue, page.Name(name))
-		}
-		if of, limited := choices[name]; limited && q.Get(name) != "" && !slices.Contains(of, q.Get(name)) {
-			return fmt.Errorf("%w: %s is one of %s", errBadValue, name, strings.Join(of, ", "))
-		}
+// chosen are parameters that may have their choices.
+func chosen(names ...string) parameters {
+	out := parameters{}
+	for _, name := range names {
+		out[name] = choices[name]
 	}
-	return nil
+	return out
 }
-
-var errBadValue = errors.New("the address has a value that cannot be read")
-
-var errFormat = fmt.Errorf("%w: format is csv, or absent", errBadValue)
 
 // Lists show defaultLimit of their newest items, or as many as ?limit= says, up to maxLimit.
 const (
@@ -53,21 +43,30 @@ const (
 	maxLimit     = 1000
 )
 
-// limit returns the number of items that the address asks for.
-func (q query) limit() (int, error) { return q.number("limit", defaultLimit, maxLimit) }
-
-// number returns a number of the address, from 1 to highest; absent if the address has none.
-func (q query) number(name string, absent, highest int) (int, error) {
-	text := q.Get(name)
-	if text == "" {
-		return absent, nil
+// queryOf reads an address. The error names a parameter that the page does not have, because a list without its filter
+// would show more than was asked for, or one whose value it cannot have.
+func (c *Console) queryOf(r *http.Request, of parameters) (query, error) {
+	values := r.URL.Query()
+	q := query{values, values.Get("schema"), c.clock.zone, defaultLimit}
+	for name := range values {
+		allowed, has := of[name]
+		value := values.Get(name)
+		switch {
+		case !has && name != "schema":
+			return q, fmt.Errorf("%w: this page has no parameter %s", errBadValue, page.Name(name))
+		case allowed != nil && value != "" && !slices.Contains(allowed, value):
+			return q, fmt.Errorf("%w: %s is one of %s", errBadValue, name, strings.Join(allowed, ", "))
+		case name == "limit" && value != "":
+			var err error
+			if q.limit, err = strconv.Atoi(value); err != nil || q.limit < 1 || q.limit > maxLimit {
+				return q, fmt.Errorf("%w: limit is a number from 1 to %d", errBadValue, maxLimit)
+			}
+		}
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > highest {
-		return 0, fmt.Errorf("%w: %s is a number from 1 to %d", errBadValue, name, highest)
-	}
-	return n, nil
+	return q, nil
 }
+
+var errBadValue = errors.New("the address has a value that cannot be read")
 
 // before returns the sequence before which the page ends; 0 if the address has none.
 func (q query) before() (int64, error) {

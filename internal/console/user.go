@@ -73,11 +73,7 @@ func (c *Console) user(r *http.Request, asked query, tables *store.Store) (view,
 	if err != nil {
 		return view{}, err
 	}
-	limit, err := asked.limit()
-	if err != nil {
-		return view{}, err
-	}
-	user, err := explain.ReadUser(r.Context(), tables, id, place, limit)
+	user, err := explain.ReadUser(r.Context(), tables, id, place, asked.limit)
 	if err != nil {
 		return view{}, err
 	}
