@@ -28,18 +28,16 @@ func (c *Console) rejected(r *http.Request, _ query, tables *store.Store) (view,
 	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
 }
 
-func (c *Console) projectors(r *http.Request, _ query) (view, error) {
-	health, err := browse.Health(r.Context(), c.Log, c.Tables)
-	if err != nil {
-		return view{}, err
+// health shows the state of the work, or a part of it, with a template.
+func (c *Console) health(template, title string) func(*http.Request, query) (view, error) {
+	return func(r *http.Request, _ query) (view, error) {
+		health, err := browse.Health(r.Context(), c.Log, c.Tables)
+		if err != nil {
+			return view{}, err
+		}
+		c.hidePersonalData(health.Database.Quarantined.Newest)
+		return view{template, title, health.Moment, health, nil}, nil
 	}
-	c.hidePersonalData(health.Database.Quarantined.Newest)
-	return view{"projectors.html", "Projectors", health.Moment, health, nil}, nil
-}
-
-func (c *Console) listSchemas(r *http.Request, _ query) (view, error) {
-	list, err := browse.Schemas(r.Context(), c.Log, c.Tables)
-	return view{"schemas.html", "Schemas", list.Moment, list, nil}, err
 }
 
 // invitationsPage is a page of the invitations, with the status that is asked for.

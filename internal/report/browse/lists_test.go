@@ -14,7 +14,7 @@ import (
 	"github.com/payfold/payfold/internal/testenv/fixture"
 )
 
-// headOnly is a log of which only the head is asked.
+// headOnly is a log of which only the head is asked, and what follows the head.
 type headOnly struct {
 	lag.Log
 	head  uint64
@@ -27,6 +27,10 @@ func (l headOnly) Info(context.Context) (eventlog.Info, error) {
 
 func (l headOnly) Message(context.Context, uint64) (events.Message, error) {
 	return events.Message{}, errors.New("not asked")
+}
+
+func (l headOnly) ReadUntil(context.Context, uint64, uint64, func(events.Message) error) error {
+	return l.fault
 }
 
 func TestInvitationsAreListedPageByPage(t *testing.T) {
@@ -62,31 +66,29 @@ func TestSchemasSayHowFarTheyHaveToGo(t *testing.T) {
 	require.NoError(t, err)
 	defer past.Close()
 	require.NoError(t, past.PrepareAsOf(ctx, "log-1", fixture.Partitions, fixture.AnyMode, 2))
-	got, err := Schemas(ctx, headOnly{head: 7}, s)
+	got, err := Health(ctx, headOnly{head: 3}, s)
 	require.NoError(t, err)
-	require.EqualValues(t, 7, *got.Head)
 	for i, want := range []struct {
 		name     string
 		position int64
 		goal     int64
-	}{{"past", 0, 2}, {"portal", 3, 7}, {"portal_next", 1, 7}} {
-		schema := got.Schemas[i]
+	}{{"past", 0, 2}, {"portal", 3, 3}, {"portal_next", 1, 3}} {
+		schema := got.Database.Schemas[i]
 		require.Equal(t, want.name, schema.Name)
 		require.Equal(t, want.position, schema.Position)
-		require.Equal(t, want.goal, *schema.Goal)
-		require.Equal(t, want.name == "portal", schema.Live)
+		require.Equal(t, want.goal, *got.Goal(schema))
 	}
-	got, err = Schemas(ctx, headOnly{fault: errors.New("away")}, s)
+	got, err = Health(ctx, headOnly{fault: errors.New("away")}, s)
 	require.NoError(t, err)
 	require.Equal(t, "away", got.LogFault)
-	require.Nil(t, got.Schemas[1].Goal)
-	require.NotNil(t, got.Schemas[0].Goal)
+	require.Nil(t, got.Goal(got.Database.Schemas[1]))
+	require.NotNil(t, got.Goal(got.Database.Schemas[0]))
 
 	_, err = s.Pool().Exec(ctx, "update payfold.schema_state set log_id = 'lost' where schema_name = 'portal_next'")
 	require.NoError(t, err)
-	got, err = Schemas(ctx, headOnly{head: 7}, s)
+	got, err = Health(ctx, headOnly{head: 3}, s)
 	require.NoError(t, err)
-	require.Nil(t, got.Schemas[2].Goal, "its log is another one")
+	require.Nil(t, got.Goal(got.Database.Schemas[2]), "its log is another one")
 }
 
 func TestTheWorkIsShownWithoutCountingEvents(t *testing.T) {

@@ -119,6 +119,15 @@ func (s *Status) add(found lag.ByPartition) {
 	}
 }
 
+// Goal returns the position at which the tables of a schema are complete; nil if it is not known. A rebuild moves them on
+// by up to a million messages at once.
+func (s Status) Goal(of store.Schema) *int64 {
+	if of.UntilSeq == nil && s.Log != nil && s.Log.LogID == of.LogID {
+		return new(int64(s.Log.Head))
+	}
+	return of.UntilSeq
+}
+
 // Write writes text for people, or one JSON object.
 func (s Status) Write(w io.Writer, asJSON bool) error {
 	return page.Write(w, asJSON, s, s.text)
