@@ -18,14 +18,11 @@ import (
 // the order of the log.
 type PaymentAnswer struct {
 	Moment
-	Names       []string                             `json:"names"`   // under which events may name the payment
-	Payment     *explain.Payment                   `json:"payment"` // null if only events without effect name it
-	Events      explain.Part[explain.WithWhy]        `json:"events"`  // also those that were rejected
-	Ledger      explain.Lines                        `json:"credit_ledger"`
-	Grants      explain.Part[explain.Grant]          `json:"grants"` // see explain.GrantsOfPayment
-	Reversals   explain.Part[projections.Reversal]   `json:"reversals"`
-	License     *projections.ProLicense `json:"pro_license"` // of the payment's user; null if it is not of kind pro
-	Invitations []invitations.Invitation             `json:"invitations"` // those for this payment, as they are now
+	explain.OfPayment
+	Names       []string                      `json:"names"`       // under which events may name the payment
+	Events      explain.Part[explain.WithWhy] `json:"events"`      // also those that were rejected
+	License     *projections.ProLicense       `json:"pro_license"` // of the payment's user; null if it is not of kind pro
+	Invitations []invitations.Invitation      `json:"invitations"` // those for this payment, as they are now
 }
 
 // Payment looks for the payment with that name: its key, a transaction, or an order. Lists have
@@ -44,39 +41,19 @@ func Payment(ctx context.Context, db *store.Store, name string, limit int) (Paym
 	})
 }
 
-func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit int) error {
-	payment, err := explain.PaymentNamed(ctx, tx, name)
-	if err != nil {
+func (a *PaymentAnswer) read(ctx context.Context, tx pgx.Tx, name string, limit int) (err error) {
+	if a.OfPayment, a.Names, err = explain.ReadPayment(ctx, tx, a.Schema, name, limit); err != nil {
 		return err
-	}
-	a.Payment, a.Names = payment, []string{name}
-	if payment != nil {
-		a.Names = append(a.Names, explain.PaymentNames(payment.Payment)...)
 	}
 	a.Names = cleanNames(a.Names)
-	if a.Events, err = explainedPart(ctx, tx, "provider_payment_id = any($1)", limit, a.Names); err != nil {
+	a.Events, err = explainedPart(ctx, tx, "provider_payment_id = any($1)", limit, a.Names)
+	if err != nil || a.Payment == nil || a.Payment.Kind != projections.KindPro {
 		return err
 	}
-	if a.Reversals, err = explain.Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, a.Names); err != nil {
+	if a.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", a.Payment.UserID); err != nil {
 		return err
 	}
-	if payment == nil {
-		return nil
-	}
-	return a.readUser(ctx, tx, payment.Payment, limit)
-}
-
-func (a *PaymentAnswer) readUser(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (err error) {
-	if a.Ledger, err = explain.LedgerOfPayment(ctx, tx, p, limit); err != nil {
-		return err
-	}
-	if a.Grants, err = explain.GrantsOfPayment(ctx, tx, a.Schema, p, limit); err != nil || p.Kind != projections.KindPro {
-		return err
-	}
-	if a.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", p.UserID); err != nil {
-		return err
-	}
-	all, err := invitations.OfUser(ctx, tx, p.UserID)
+	all, err := invitations.OfUser(ctx, tx, a.Payment.UserID)
 	for _, one := range all {
 		if slices.Contains(a.Names, one.PaymentID) {
 			a.Invitations = append(a.Invitations, one)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,23 +22,20 @@ import (
 
 // Event shows what an event did and why. All its rows are of one moment.
 type Event struct {
-	At          time.Time                      `json:"-"` // of the moment, by the database's clock
-	LogID       string                         `json:"-"` // of the log that the tables were folded from
-	Event       WithWhy                        `json:"event"`
-	ShopsReason string                         `json:"shops_reason,omitempty"` // what the body of an own event says for people; empty: nothing, or the log was not read
-	Duplicates  Part[Duplicate]                `json:"duplicate_events"`
-	LogFault    string                         `json:"-"`                       // why the duplicates could not be compared; empty if they were
-	Payment     *Payment                       `json:"payment"`                 // that the event names
-	Others      Part[WithWhy]                  `json:"other_events_of_payment"` // the other events of that payment
-	Ledger      Lines                          `json:"credit_ledger"`           // of that payment
-	Grants      Part[Grant]                    `json:"grants"`                  // of that payment; see GrantsOfPayment
-	Reversals   Part[projections.Reversal]     `json:"reversals"`               // of that payment, in the order of the log
-	Credits     *projections.Credits           `json:"credits"`                 // of its user
-	Subscription *projections.SubscriptionState `json:"subscription_state"`      // the subscription that the event is about
-	Shown       *projections.Subscription      `json:"subscription"`            // the subscription that its user is shown
-	License     *projections.ProLicense        `json:"pro_license"`             // of its user, if the event is about a licence
-	OutOfOrder  []status.OutOfOrder            `json:"out_of_order_events"`     // those that involve the event or a duplicate
-	Quarantined *status.Quarantined            `json:"quarantined_event"`
+	At           time.Time                      `json:"-"` // of the moment, by the database's clock
+	LogID        string                         `json:"-"` // of the log that the tables were folded from
+	Event        WithWhy                        `json:"event"`
+	ShopsReason  string                         `json:"shops_reason,omitempty"` // what the body of an own event says for people; empty: nothing, or the log was not read
+	Duplicates   Part[Duplicate]                `json:"duplicate_events"`
+	LogFault     string                         `json:"-"` // why the duplicates could not be compared; empty if they were
+	OfPayment                                   // the payment that the event names
+	Others       Part[WithWhy]                  `json:"other_events_of_payment"`
+	Credits      *projections.Credits           `json:"credits"`             // of its user
+	Subscription *projections.SubscriptionState `json:"subscription_state"`  // the subscription that the event is about
+	Shown        *projections.Subscription      `json:"subscription"`        // the subscription that its user is shown
+	License      *projections.ProLicense        `json:"pro_license"`         // of its user, if the event is about a licence
+	OutOfOrder   []status.OutOfOrder            `json:"out_of_order_events"` // those that involve the event or a duplicate
+	Quarantined  *status.Quarantined            `json:"quarantined_event"`
 }
 
 // Duplicate is another message with the event's id.
@@ -202,34 +198,22 @@ func (e *Event) readOrigin(ctx context.Context, tx pgx.Tx, schema string, limit 
 	return nil
 }
 
-// readPayment reads the payment that the event names by any of its ids, with the payment's reversals, ledger lines
-// and grants. It returns the payment's other events.
+// readPayment reads the payment that the event names by any of its ids. It returns the payment's other events.
 func (e *Event) readPayment(
 	ctx context.Context, tx pgx.Tx, schema string, limit int,
 ) (others Part[projections.ProcessedEvent], err error) {
 	id, name := e.Event.EventID, e.Event.ProviderPaymentID
-	e.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, id)
-	if err != nil || name == "" {
-		return others, err
-	}
-	if e.Payment, err = PaymentNamed(ctx, tx, name); err != nil {
-		return others, err
-	}
-	names := []string{name}
-	if p := e.Payment; p != nil {
-		names = append(names, PaymentNames(p.Payment)...)
-		e.Reversals, err = Newest(ctx, tx, tables.Reversals, "provider_payment_id = any($1)", "stream_seq desc", limit, names)
-		if err != nil {
+	var names []string
+	if name != "" {
+		if e.OfPayment, names, err = ReadPayment(ctx, tx, schema, name, limit); err != nil {
 			return others, err
 		}
-		if e.Ledger, err = LedgerOfPayment(ctx, tx, p.Payment, limit); err != nil {
-			return others, err
-		}
-		if e.Grants, err = GrantsOfPayment(ctx, tx, schema, p.Payment, limit); err != nil {
-			return others, err
-		}
+		others, err = Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2", NewestEvents, limit, names, id)
 	}
-	return Newest(ctx, tx, tables.ProcessedEvents, "provider_payment_id = any($1) and event_id <> $2", NewestEvents, limit, names, id)
+	if err == nil && e.Payment == nil {
+		e.Ledger, err = newestLines(ctx, tx, "event_id = $1", limit, id)
+	}
+	return others, err
 }
 
 // readUser reads what the user of the event has now: the subscription, credits or licence
@@ -260,28 +244,4 @@ func (e *Event) readUser(ctx context.Context, tx pgx.Tx) (err error) {
 		e.License, err = tables.Licenses.Row(ctx, tx, "where user_id = $1", user)
 	}
 	return err
-}
-
-// PaymentNamed reads the payment that has this name: as its key, or else as its transaction or order. It
-// returns nil if there is none.
-func PaymentNamed(ctx context.Context, tx pgx.Tx, name string) (*Payment, error) {
-	found, err := tables.PaymentsNamed(ctx, tx, []string{name})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	byKey := slices.IndexFunc(found, func(p projections.Payment) bool { return p.ProviderPaymentID == name })
-	one := found[max(byKey, 0)]
-	return &Payment{one, one.Facts}, nil
-}
-
-// PaymentNames lists the names that events, reversals and ledger lines may have for the payment. Some may be
-// empty.
-func PaymentNames(p projections.Payment) []string {
-	return []string{p.ProviderPaymentID, p.TransactionID, p.OrderID}
-}
-
-// LedgerOfPayment reads the newest ledger lines of a payment. Those under its order were corrected to nothing when both
-// names turned out to be one payment.
-func LedgerOfPayment(ctx context.Context, tx pgx.Tx, p projections.Payment, limit int) (Lines, error) {
-	return newestLines(ctx, tx, "provider_payment_id = any($1)", limit, PaymentNames(p))
 }

@@ -98,7 +98,7 @@ func unknownEvent(ctx context.Context, log Log, database *store.Store, id string
 // otherQuestion says what to ask about an id that is not of an event, but of a payment or a user; empty: it is neither.
 func otherQuestion(ctx context.Context, database *store.Store, id string) (question string, err error) {
 	err = database.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		p, err := PaymentNamed(ctx, tx, id)
+		p, err := paymentNamed(ctx, tx, id)
 		if err != nil {
 			return err
 		}

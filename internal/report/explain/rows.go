@@ -96,9 +96,3 @@ func (l Lines) MarshalJSON() ([]byte, error) {
 	}
 	return page.Marshal(out)
 }
-
-// Payment is a payment with its facts: what each of its events says of it, which is why it is what it is.
-type Payment struct {
-	projections.Payment
-	Facts projections.Facts `json:"facts"`
-}

@@ -152,9 +152,9 @@ func newestGrants(all []Grant, limit int) Part[Grant] {
 	return Part[Grant]{Items: shown, Earlier: int64(len(all) - len(shown))}
 }
 
-// GrantsOfPayment reads what is left of each grant of a payment, the newest ones, at most limit. It reads none if the
+// grantsOfPayment reads what is left of each grant of a payment, the newest ones, at most limit. It reads none if the
 // schema is not live, nobody has claimed the payment, or its user's ledger has too many lines.
-func GrantsOfPayment(
+func grantsOfPayment(
 	ctx context.Context, tx pgx.Tx, schema string, p projections.Payment, limit int,
 ) (out Part[Grant], err error) {
 	if schema != store.LiveSchema || p.UserID == "" {
