@@ -25,7 +25,8 @@ type Catalogue struct {
 	products map[string][]Offer // by product key; the latest offer first
 }
 
-// Offer is what a product grants from a certain time on. Nobody may change its Prices. Its JSON is what the rules read.
+// Offer is what a product grants from a certain time on. Its JSON is what the rules read. The name and the prices of a
+// product in the file are for people.
 type Offer struct {
 	From         time.Time `json:"from,omitzero"` // zero: always
 	Kind         Kind      `json:"kind"`
@@ -36,16 +37,6 @@ type Offer struct {
 
 	LastsAsSubscription bool  `json:"lasts_as_subscription,omitzero"` // a licence ends with its subscription
 	GraceDays           int64 `json:"grace_days,omitzero"`            // access goes on after a payment failed
-
-	Name   string  `json:"-"` // for people; empty: none
-	Prices []Price `json:"-"` // for people; no rule reads them
-}
-
-// Price is what one unit costs.
-type Price struct {
-	Amount   int64  // in the minor unit of Currency
-	Currency string // ISO 4217, upper case
-	Every    string // month or year; empty: once
 }
 
 // Sells reports whether the catalogue has any offer of the product.

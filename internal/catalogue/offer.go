@@ -59,7 +59,7 @@ func (f *faults) inRange(key string, written *wholeNumber, least, most int64) in
 func (w writtenOffer) offer() (Offer, faults) {
 	var wrong faults
 	offer := Offer{
-		Kind: w.Kind, Months: 1, LastsAsSubscription: w.Lasts != "", Name: w.Name,
+		Kind: w.Kind, Months: 1, LastsAsSubscription: w.Lasts != "",
 		Credits:      wrong.inRange("credits", w.Credits, 1, MaxCredits),
 		ValidMonths:  wrong.inRange("valid_months", w.ValidMonths, 1, maxMonths),
 		TrialCredits: wrong.inRange("trial_credits", w.TrialCredits, 1, MaxCredits),
@@ -89,7 +89,7 @@ func (w writtenOffer) offer() (Offer, faults) {
 		wrong.add("name must be one line of at most %d characters", maxName)
 	}
 	for i, price := range w.Prices {
-		offer.Prices = append(offer.Prices, price.check(&wrong, i+1, w.Kind))
+		price.check(&wrong, i+1, w.Kind)
 	}
 	return offer, wrong
 }
@@ -128,16 +128,14 @@ func (w writtenOffer) checkKind(wrong *faults) {
 	}
 }
 
-func (w writtenPrice) check(wrong *faults, number int, kind Kind) Price {
-	price := Price{Currency: w.Currency, Every: w.Every}
+// check checks a price, which is for people: no rule reads it.
+func (w writtenPrice) check(wrong *faults, number int, kind Kind) {
 	switch {
 	case w.Amount == nil:
 		wrong.add("price %d has no amount", number)
 	case *w.Amount < 0:
 		wrong.add("amount of price %d is %d, must be at least 0, in the currency's minor unit (1210 for 12.10)", number,
 			*w.Amount)
-	default:
-		price.Amount = int64(*w.Amount)
 	}
 	if !currency.MatchString(w.Currency) {
 		wrong.add("currency of price %d is %q, must be three capital letters, such as EUR", number, w.Currency)
@@ -148,7 +146,6 @@ func (w writtenPrice) check(wrong *faults, number int, kind Kind) Price {
 	case w.Every != "" && kind == OneTime:
 		wrong.add("price %d has every, but a one_time product is paid once", number)
 	}
-	return price
 }
 
 func isOneLine(name string) bool {
