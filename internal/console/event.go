@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
@@ -57,16 +56,8 @@ var errNoLog = errors.New("the log cannot be read")
 
 // message reads a message of the log logID. Its errors are errNoLog.
 func (c *Console) message(ctx context.Context, logID string, seq uint64) (message events.Message, err error) {
-	info, err := c.Log.Info(ctx)
-	switch {
-	case err != nil:
-	case info.LogID != logID:
-		err = identity.ErrLogLost
-	default:
-		message, err = c.Log.Message(ctx, seq)
-	}
-	if err != nil {
-		return events.Message{}, fmt.Errorf("%w: %w", errNoLog, err)
+	if message, err = explain.MessageOf(ctx, c.Log, logID, seq); err != nil {
+		return message, fmt.Errorf("%w: %w", errNoLog, err)
 	}
 	return message, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/events"
-	"github.com/payfold/payfold/internal/identity"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/report/status"
@@ -82,14 +81,7 @@ func (e *Event) compare(ctx context.Context, log Log) {
 func (e *Event) readDuplicates(ctx context.Context, log Log) error {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	info, err := log.Info(ctx)
-	if err != nil {
-		return err
-	}
-	if info.LogID != e.LogID {
-		return identity.ErrLogLost
-	}
-	original, err := log.Message(ctx, uint64(e.Event.StreamSeq))
+	original, err := MessageOf(ctx, log, e.LogID, uint64(e.Event.StreamSeq))
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,18 @@ type Log interface {
 	Message(ctx context.Context, seq uint64) (events.Message, error)
 }
 
+// MessageOf reads a message of the log of that id. The error is identity.ErrLogLost if it is another log.
+func MessageOf(ctx context.Context, log Log, logID string, seq uint64) (events.Message, error) {
+	info, err := log.Info(ctx)
+	if err == nil && info.LogID != logID {
+		err = identity.ErrLogLost
+	}
+	if err != nil {
+		return events.Message{}, err
+	}
+	return log.Message(ctx, seq)
+}
+
 // logTimeout bounds all queries to the log together.
 const logTimeout = 10 * time.Second
 
