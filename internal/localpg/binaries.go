@@ -20,10 +20,10 @@ var usualFolders = []string{
 	"/usr/local/opt/postgresql*/bin",
 }
 
-// findBinaries returns the folder with initdb and postgres. If PG_BIN is set, it must be that
-// folder. Otherwise findBinaries looks in PATH, asks pg_config, and takes the newest version
+// Binaries returns the folder with initdb and postgres. If PG_BIN is set, it must be that
+// folder. Otherwise Binaries looks in PATH, asks pg_config, and takes the newest version
 // in Debian's and Homebrew's folders.
-func findBinaries() (binDir string, err error) {
+func Binaries() (binDir string, err error) {
 	if dir := os.Getenv("PG_BIN"); dir != "" {
 		if !hasBinaries(dir) {
 			return "", fmt.Errorf("PG_BIN is %s, which has no initdb and postgres", dir)

@@ -21,12 +21,12 @@ func fakeBinaries(t *testing.T, dir string) string {
 func TestPgBinIsTakenAtItsWord(t *testing.T) {
 	dir := fakeBinaries(t, t.TempDir())
 	t.Setenv("PG_BIN", dir)
-	found, err := findBinaries()
+	found, err := Binaries()
 	require.NoError(t, err)
 	require.Equal(t, dir, found)
 
 	t.Setenv("PG_BIN", t.TempDir())
-	_, err = findBinaries()
+	_, err = Binaries()
 	require.ErrorContains(t, err, "PG_BIN is "+os.Getenv("PG_BIN")+", which has no initdb and postgres")
 }
 
@@ -34,7 +34,7 @@ func TestPathComesAfterPgBin(t *testing.T) {
 	dir := fakeBinaries(t, t.TempDir())
 	t.Setenv("PG_BIN", "")
 	t.Setenv("PATH", dir)
-	found, err := findBinaries()
+	found, err := Binaries()
 	require.NoError(t, err)
 	require.Equal(t, dir, found)
 }
@@ -56,7 +56,7 @@ func TestAMissingServerNamesWhatToDo(t *testing.T) {
 	folders := usualFolders
 	t.Cleanup(func() { usualFolders = folders })
 	usualFolders = []string{filepath.Join(t.TempDir(), "*/bin")}
-	_, err := findBinaries()
+	_, err := Binaries()
 	require.ErrorContains(t, err, "no PostgreSQL server found")
 	require.ErrorContains(t, err, "set DATABASE_URL or PG_BIN, or install it")
 }

@@ -76,10 +76,10 @@ func TestDeployedSettingsAreAccepted(t *testing.T) {
 	require.Equal(t, "15min", query[string](t, dsn, "show checkpoint_timeout"))
 }
 
-func TestEnsureAgreesWithFindBinaries(t *testing.T) {
+func TestEnsurePrintsTheFolderOfTheBinaries(t *testing.T) {
 	script, err := filepath.Abs(filepath.Join(deployed, "ensure.sh"))
 	require.NoError(t, err)
-	want, err := findBinaries()
+	want, err := Binaries()
 	require.NoError(t, err)
 	output, err := exec.CommandContext(t.Context(), "sh", script).Output()
 	require.NoError(t, err)

@@ -81,7 +81,7 @@ func (s *Server) run(ctx context.Context) error {
 func (s *Server) prepare(ctx context.Context, dir string) (site, error) {
 	at := site{dsnFile: dsnPath(dir), logFile: filepath.Join(dir, "postgres.log")}
 	var err error
-	if at.binaries, err = findBinaries(); err != nil {
+	if at.binaries, err = Binaries(); err != nil {
 		return site{}, err
 	}
 	if at.account, err = serverAccount(); err != nil {

@@ -67,7 +67,7 @@ func TestConnectionStringIsForItsOwnerAndForPsql(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o600), info.Mode(), name)
 	}
-	binaries, err := findBinaries()
+	binaries, err := Binaries()
 	require.NoError(t, err)
 	script := `"$1"/psql -XAtc 'show search_path' "$(cat "$2"/postgres.dsn)"`
 	output, err := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", binaries, dir).CombinedOutput()
