@@ -34,44 +34,25 @@ type background struct {
 	firstPatience time.Duration
 	late          func() // called after a value is known for which a page has not waited
 
-	mu   sync.Mutex
-	jobs []func(context.Context)
-	wake chan struct{} // has an item if jobs may have one
+	jobs chan func(context.Context)
 }
+
+// maxJobs is more than there are values of schemas. Beyond it, pages wait until one is computed.
+const maxJobs = 1000
 
 func newBackground(late func()) *background {
-	return &background{timeout: keptTimeout, firstPatience: firstPatience, late: late, wake: make(chan struct{}, 1)}
-}
-
-func (b *background) add(job func(context.Context)) {
-	b.mu.Lock()
-	b.jobs = append(b.jobs, job)
-	b.mu.Unlock()
-	select {
-	case b.wake <- struct{}{}:
-	default:
+	return &background{
+		timeout: keptTimeout, firstPatience: firstPatience, late: late, jobs: make(chan func(context.Context), maxJobs),
 	}
-}
-
-func (b *background) next() (job func(context.Context)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.jobs) > 0 {
-		job, b.jobs = b.jobs[0], b.jobs[1:]
-	}
-	return job
 }
 
 // run computes until ctx ends.
 func (b *background) run(ctx context.Context) {
-	for {
-		for job := b.next(); job != nil && ctx.Err() == nil; job = b.next() {
-			job(ctx)
-		}
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
-		case <-b.wake:
+		case job := <-b.jobs:
+			job(ctx)
 		}
 	}
 }
@@ -120,13 +101,15 @@ func newKept[T any](b *background, age time.Duration, read func(context.Context,
 // start has the value computed, unless that happens already.
 func (k *kept[T]) start(db *store.Store) *computation {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if now := k.running[db.Schema()]; now != nil {
+	now := k.running[db.Schema()]
+	if now != nil {
+		k.mu.Unlock()
 		return now
 	}
-	now := &computation{asked: time.Now(), ended: make(chan struct{})}
+	now = &computation{asked: time.Now(), ended: make(chan struct{})}
 	k.running[db.Schema()] = now
-	k.background.add(func(ctx context.Context) {
+	k.mu.Unlock()
+	k.background.jobs <- func(ctx context.Context) {
 		out, ended := k.compute(ctx, db)
 		k.mu.Lock()
 		if ended {
@@ -139,7 +122,7 @@ func (k *kept[T]) start(db *store.Store) *computation {
 		if left {
 			k.background.late()
 		}
-	})
+	}
 	return now
 }
 
