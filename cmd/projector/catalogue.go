@@ -29,7 +29,7 @@ func (c *catalogueCheckCommand) Run(ctx context.Context, streams cli.Streams) er
 	if err != nil {
 		return fmt.Errorf("read the catalogue: %w", err)
 	}
-	checked := products.Checked{File: c.File, Faults: []string{}}
+	checked := products.Checked{File: c.File}
 	sold, err := catalogue.Parse(text)
 	if err != nil {
 		checked.Faults = strings.Split(err.Error(), "\n")

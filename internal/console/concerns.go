@@ -43,7 +43,7 @@ func concerns(o *overviewPage) []concern {
 	rest.OfInvitations(o.Pauses)
 	rest.Add(o.Figures.Fault != "", "", "", "Purchases that granted nothing, disputes and payments without a customer are not known: %s.", o.Figures.Fault)
 	rest.Add(o.Standing.Fault != "", "", "", "What customers owe cannot be added up: %s.", o.Standing.Fault)
-	return append([]concern{}, slices.Concat([]concern(parts), []concern(money), []concern(rest))...)
+	return slices.Concat([]concern(parts), []concern(money), []concern(rest))
 }
 
 // ofPurchases says what was paid and has granted nothing.

@@ -58,7 +58,6 @@ func readInvitations(
 	if err != nil {
 		return nil, nil, err
 	}
-	items = []Invitation{}
 	for _, one := range found[:min(len(found), limit)] {
 		items = append(items, Invitation{one, one.Why()})
 	}

@@ -30,7 +30,7 @@ type PaymentAnswer struct {
 func Payment(ctx context.Context, db *store.Store, name string, limit int) (PaymentAnswer, error) {
 	name = explain.Storable(name)
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, now Moment) (PaymentAnswer, error) {
-		out := PaymentAnswer{Moment: now, Invitations: []invitations.Invitation{}}
+		out := PaymentAnswer{Moment: now}
 		if err := out.read(ctx, tx, name, limit); err != nil {
 			return out, fmt.Errorf("read payment %s: %w", name, err)
 		}

@@ -85,7 +85,6 @@ type seqsOfGroup struct {
 
 // rejectedGroups groups the newest rejected events, at most limit. It reports whether these are all.
 func rejectedGroups(ctx context.Context, tx pgx.Tx, limit int64) (groups []RejectedGroup, complete bool, err error) {
-	groups = []RejectedGroup{}
 	var shown []seqsOfGroup
 	var all []int64
 	var counted int64

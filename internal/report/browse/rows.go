@@ -159,7 +159,6 @@ func look[R any](
 	if len(where.list) > 0 {
 		looked = max(window, looked)
 	}
-	items = []R{}
 	where.args["window"], where.args["limit"] = looked, limit+1
 	sql := fmt.Sprintf(`select * from (
 			select %s, %s as fits, row_number() over (order by %s) = @window as is_last from (%s) w) w

@@ -41,7 +41,7 @@ const maxHits = 20
 func Search(ctx context.Context, db *store.Store, text string, names bool) ([]Hit, error) {
 	text = explain.Storable(strings.TrimSpace(text))
 	if text == "" {
-		return []Hit{}, nil
+		return nil, nil
 	}
 	return viewEvents(ctx, db, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]Hit, error) {
 		found := hits{}
@@ -73,8 +73,8 @@ func (h *hits) add(kind, id, text string) {
 }
 
 // firstOfEach returns at most maxHits hits of each kind.
-func (h *hits) firstOfEach() []Hit {
-	out, of := []Hit{}, map[string]int{}
+func (h *hits) firstOfEach() (out []Hit) {
+	of := map[string]int{}
 	for _, hit := range *h {
 		if of[hit.Kind]++; of[hit.Kind] <= maxHits {
 			out = append(out, hit)

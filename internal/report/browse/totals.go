@@ -25,7 +25,7 @@ var newestDuplicatesSQL string
 
 // totals counts the newest events, at most limit.
 func totals(ctx context.Context, tx pgx.Tx, now Moment, limit int64) (Totals, error) {
-	out := Totals{Moment: now, Counts: status.EventCounts{Outcomes: []status.OutcomeCount{}}}
+	out := Totals{Moment: now}
 	rows, _ := tx.Query(ctx, newestOutcomesSQL, limit) // ForEachRow returns its error
 	var one status.OutcomeCount
 	var oldest, counted, first int64

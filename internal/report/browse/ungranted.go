@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,14 +44,13 @@ var rejectedMoneySQL string
 // readUngranted groups the purchases of the newest rejected events, at most limit; the most money first. There
 // are at most maxGroups, each with at most maxOfEach of its purchases.
 func readUngranted(ctx context.Context, tx pgx.Tx, limit int64, maxGroups, maxOfEach int) (out []Ungranted, err error) {
-	out = []Ungranted{}
-	keys := [][]string{}
+	var keys [][]string
 	rows, _ := tx.Query(ctx, rejectedMoneySQL, limit, maxOfEach, maxGroups) // ForEachRow returns its error
 	var one Ungranted
 	var shown []string
 	targets := []any{&one.Reason, &one.Product, &one.Currency, &one.Count, &one.Sum, &one.Priced, &shown}
 	_, err = pgx.ForEachRow(rows, targets, func() error {
-		out, keys = append(out, one), append(keys, append([]string{}, shown...))
+		out, keys = append(out, one), append(keys, slices.Clone(shown))
 		return nil
 	})
 	if err != nil {

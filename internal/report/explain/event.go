@@ -173,7 +173,7 @@ func (e *Event) readOrigin(ctx context.Context, tx pgx.Tx, schema string, limit 
 	if err != nil {
 		return err
 	}
-	e.Duplicates = Part[Duplicate]{Items: []Duplicate{}, Earlier: duplicates.Earlier}
+	e.Duplicates.Earlier = duplicates.Earlier
 	messages := []int64{e.Event.StreamSeq}
 	for _, d := range duplicates.Items {
 		e.Duplicates.Items = append(e.Duplicates.Items, Duplicate{Seq: d.StreamSeq})

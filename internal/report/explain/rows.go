@@ -74,23 +74,14 @@ func sumOf(lines []projections.LedgerLine) (sum int64) {
 	return sum
 }
 
-// MarshalJSON implements json.Marshaler: a list without items is [].
-func (p Part[T]) MarshalJSON() ([]byte, error) {
-	type part Part[T]
-	p.Items = append([]T{}, p.Items...)
-	return page.Marshal(part(p))
-}
-
 // MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas add up to sum. Both sums
 // are null if they were not computed.
 func (l Lines) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Items      []projections.LedgerLine `json:"items"`
-		Earlier    int64                    `json:"earlier"`
-		More       bool                     `json:"more,omitempty"`
-		EarlierSum *int64                   `json:"earlier_sum"`
-		Sum        *int64                   `json:"sum"`
-	}{Items: append([]projections.LedgerLine{}, l.Items...), Earlier: l.Earlier, More: l.More}
+		Part[projections.LedgerLine]
+		EarlierSum *int64 `json:"earlier_sum"`
+		Sum        *int64 `json:"sum"`
+	}{Part: l.Part}
 	if !l.NotSummed {
 		out.EarlierSum, out.Sum = &l.EarlierSum, &l.Sum
 	}

@@ -31,7 +31,7 @@ type User struct {
 	Subscriptions Part[projections.SubscriptionState] `json:"subscription_states"`
 	License       *projections.ProLicense             `json:"pro_license"`
 	Invitations   []invitations.Invitation            `json:"invitations,omitempty"` // the present ones, even if the tables are as of a sequence
-	Totals        []Total                             `json:"totals"`                // of all payments; nil if the user has too many events, or an older moment is shown
+	Totals        []Total                             `json:"totals,omitzero"`       // of all payments; nil if the user has too many events, or an older moment is shown
 	Payments      Part[projections.Payment]           `json:"payments"`
 	Events        Part[WithWhy]                       `json:"events"`
 	Next          *int64                              `json:"next_before"` // the place of the next page, which is older; nil if this page is the oldest

@@ -49,14 +49,14 @@ func JSONLines[T any](w io.Writer, list []T) error {
 	return nil
 }
 
-// Marshal encodes a value as encoding/json does, but leaves <, > and & as they are. A row of a table, which is a struct
-// with fields that only have the tag db, is an object of the columns that people read. An empty text and the zero time
-// are null there, as in the table. Other fields of such a struct have the tag json.
+// Marshal encodes a value as encoding/json does, but leaves <, > and & as they are, and a list is never null. A row of a
+// table, which is a struct with fields that only have the tag db, is an object of the columns that people read. An empty
+// text and the zero time are null there, as in the table. Other fields of such a struct have the tag json.
 func Marshal(value any) ([]byte, error) {
 	return json.Marshal(value, options)
 }
 
-var options = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
+var options = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), json.FormatNilSliceAsNull(false),
 	json.WithMarshalers(json.MarshalToFunc(marshalRow)))
 
 // working has the columns that are for the rules. The views payment and subscription_state do not have them.

@@ -68,7 +68,6 @@ func Check(ctx context.Context, s *store.Store, sold *catalogue.Catalogue) (out 
 
 // compare sets what differs from the catalogue of the tables, which may have none.
 func (a *Answer) compare(ctx context.Context, tx pgx.Tx, used *catalogue.Summary, sold catalogue.Summary) error {
-	a.Added, a.Changed, a.Removed = []string{}, []string{}, []string{}
 	a.Needs = Rebuild
 	if used == nil {
 		a.Added = slices.Sorted(maps.Keys(sold.Products))
@@ -127,7 +126,6 @@ func (a *Answer) readBought(ctx context.Context, tx pgx.Tx, sold *catalogue.Cata
 		return err
 	}
 	a.Named = slices.DeleteFunc(named, func(name string) bool { return all[name] != nil })
-	a.Missing, a.Unclear, a.Granted = []Bought{}, []Bought{}, []Bought{}
 	for _, b := range all {
 		b.Buyers = len(b.users)
 		switch {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/eventlog"
@@ -64,12 +65,12 @@ func Read(ctx context.Context, log lag.Log, tables func(ctx context.Context, wor
 // WithLog joins the state of the database, or the fault with which it could not be read, with the state
 // of the log. It queries the log now, so events that arrived after the database was read count as lag.
 func WithLog(ctx context.Context, log lag.Log, database Database, fault error) Status {
-	out := Status{Partitions: []Partition{}}
+	var out Status
 	if fault != nil {
 		out.DatabaseFault = fault.Error()
 	} else {
 		out.Database = &database
-		out.Partitions = append(out.Partitions, database.Partitions...)
+		out.Partitions = slices.Clone(database.Partitions)
 	}
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
