@@ -85,15 +85,12 @@ var Payments = &Rows[PaymentItem]{
 //go:embed list_subscriptions.sql
 var listSubscriptions string
 
-//go:embed list_subscriptions_of_status.sql
-var listSubscriptionsOfStatus string
-
 // Subscriptions lists the subscriptions that have a status, in the order of their ids. A list of one status is read
 // from an index, so it is quick, too, if few have the status.
 var Subscriptions = &Rows[SubscriptionItem]{
 	walk: func(f RowFilter) string {
 		if f.Status != "" {
-			return listSubscriptionsOfStatus
+			return strings.Replace(listSubscriptions, "status is not null", "status = @status", 1)
 		}
 		return listSubscriptions
 	},
