@@ -98,9 +98,9 @@ func summary(ctx context.Context, t *tables, ids []string, console string, out i
 		return err
 	}
 	fmt.Fprintf(out, "\nWhat its %d events did:\n\n", len(ids))
-	var rows [][]string
+	var rows [][]any
 	for _, o := range outcomes {
-		rows = append(rows, []string{fmt.Sprint(o.Events), o.Outcome, o.Reason})
+		rows = append(rows, []any{o.Events, o.Outcome, o.Reason})
 		if o.Reason == "unknown_product" && o.Events > forgotten {
 			err = fmt.Errorf("the projector has another catalogue than deploy/demo/catalogue.yaml: unset CATALOGUE_FILE, and " +
 				"take another DATA_DIR")

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"time"
 
@@ -12,9 +11,9 @@ import (
 // Exported writes what an export has: a table, or its manifest.
 func Exported(w io.Writer, m export.Manifest, folder string, asJSON bool) error {
 	return page.Write(w, asJSON, m, func(p *page.Page) {
-		var rows [][]string
+		var rows [][]any
 		for _, file := range m.Files {
-			rows = append(rows, []string{file.Name, fmt.Sprint(file.Rows), fmt.Sprint(file.Bytes)})
+			rows = append(rows, []any{file.Name, file.Rows, file.Bytes})
 		}
 		p.Table("FILE,ROWS,BYTES", rows)
 		p.Line("%s has every message up to seq %d. Rights and balances are those of %s.", folder, m.Position,

@@ -27,10 +27,10 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 		}
 		return page.JSONLines(w, list)
 	}
-	var rows [][]string
+	var rows [][]any
 	for _, one := range all.Invitations {
-		rows = append(rows, []string{
-			one.UserID, cmp.Or(optional(one.GitHubUser), "-"), cmp.Or(one.Repository, "-"), one.PaymentID, one.Status,
+		rows = append(rows, []any{
+			one.UserID, one.GitHubUser, cmp.Or(one.Repository, "-"), one.PaymentID, one.Status,
 			one.ChangedAt.UTC().Format(time.RFC3339), one.Why(),
 		})
 	}
@@ -49,11 +49,4 @@ func Retried(w io.Writer, user string, repositories []string, asJSON bool) error
 		}
 	}
 	return nil
-}
-
-func optional(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }

@@ -17,8 +17,8 @@ func (e Event) text(p *page.Page) {
 		p.Line("The database said: %s", e.Quarantined.Error)
 	}
 	p.Section("ARRIVED")
-	p.Fields("seq", digits(event.StreamSeq), "type", page.Name(event.EventType), "received", at(event.ReceivedAt),
-		"provider's time", at(event.OccurredAt), "kind", page.Name(event.Kind), "user", page.Name(event.UserID),
+	p.Fields("seq", event.StreamSeq, "type", page.Name(event.EventType), "received", event.ReceivedAt,
+		"provider's time", event.OccurredAt, "kind", page.Name(event.Kind), "user", page.Name(event.UserID),
 		"subscription", page.Name(event.SubscriptionID), "payment", page.Name(event.ProviderPaymentID), "unknown product", page.Name(event.Product))
 	e.duplicatesText(p)
 	if e.Payment != nil {
@@ -59,16 +59,16 @@ func (e Event) duplicatesText(p *page.Page) {
 	if e.LogFault != "" {
 		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.LogFault)
 	}
-	var rows [][]string
+	var rows [][]any
 	for _, d := range e.Duplicates.Items {
-		received, body := "-", "-"
-		if d.ReceivedAt != nil {
-			received, body = at(*d.ReceivedAt), "the same"
+		body := "-"
+		if d.SameBody != nil {
+			body = "the same"
 			if !*d.SameBody {
 				body = "DIFFERENT"
 			}
 		}
-		rows = append(rows, []string{digits(d.Seq), received, body})
+		rows = append(rows, []any{d.Seq, d.ReceivedAt, body})
 	}
 	p.Table("seq,received,body", rows)
 }

@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,9 +18,9 @@ func paymentText(p *page.Page, payment projections.Payment) {
 	}
 	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "checkout", page.Name(payment.ProviderCheckoutID), "user", user,
 		"first event", page.Name(payment.EventID)+" of "+at(payment.OccurredAt), "kind", page.Name(payment.Kind), "product", page.Name(payment.ProductKey),
-		"subscription", page.Name(payment.SubscriptionID), "credits", optionalDigits(payment.Credits),
+		"subscription", page.Name(payment.SubscriptionID), "credits", payment.Credits,
 		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
-		"fully reversed", at(payment.ReversedAt), "GitHub user", page.Name(payment.GitHubUsername))
+		"fully reversed", payment.ReversedAt, "GitHub user", page.Name(payment.GitHubUsername))
 }
 
 // money formats an amount; nil is a dash.
@@ -35,28 +34,28 @@ func money(amount *int64, currency string) string {
 // ledgerText lists lines, each with the sum of all lines up to it.
 func ledgerText(p *page.Page, ledger Lines) {
 	balance := ledger.EarlierSum
-	sum := func() string {
+	sum := func() *int64 {
 		if ledger.NotSummed {
-			return "-"
+			return nil
 		}
-		return digits(balance)
+		return new(balance)
 	}
-	var rows [][]string
+	var rows [][]any
 	switch {
 	case ledger.Earlier > 0:
-		rows = append(rows, []string{"-", page.Count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-", "-"})
+		rows = append(rows, []any{"-", page.Count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-", "-"})
 	case ledger.More:
-		rows = append(rows, []string{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-", "-"})
+		rows = append(rows, []any{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-", "-"})
 	}
 	for _, l := range ledger.Items {
 		balance += l.Delta
 		reverses := "-"
 		if l.ReversesLine != nil {
-			reverses = "line " + digits(*l.ReversesLine)
+			reverses = fmt.Sprint("line ", *l.ReversesLine)
 		}
-		rows = append(rows, []string{
-			digits(l.StreamSeq), page.Name(l.EventID), l.Entry, signed(l.Delta), sum(),
-			page.Name(l.ProviderPaymentID), "line " + digits(l.Line), at(l.AvailableAt), at(l.ExpiresAt), reverses,
+		rows = append(rows, []any{
+			l.StreamSeq, page.Name(l.EventID), l.Entry, signed(l.Delta), sum(),
+			page.Name(l.ProviderPaymentID), fmt.Sprint("line ", l.Line), l.AvailableAt, l.ExpiresAt, reverses,
 		})
 	}
 	p.Table("seq,event,entry,credits,sum,payment,line,available,expires,reverses", rows)
@@ -76,7 +75,7 @@ func subscriptionName(id string) string {
 func subscriptionText(p *page.Page, s projections.SubscriptionState, shown *projections.Subscription) {
 	p.Section("SUBSCRIPTION %s", subscriptionName(s.SubscriptionID))
 	p.Fields("status", s.Status, "user", page.Name(s.UserID), "product", page.Name(s.ProductKey),
-		"period", period(s), "canceled at", at(s.CanceledAt), "started", at(s.StartedAt),
+		"period", period(s), "canceled at", s.CanceledAt, "started", s.StartedAt,
 		"payment", page.Name(s.ProviderPaymentID), "set by", page.Name(s.EventID)+" of "+at(s.OccurredAt), "shown", isShown(s, shown))
 }
 
@@ -113,27 +112,11 @@ func licenseText(p *page.Page, l projections.ProLicense) {
 	}
 	p.Section("LICENCE of user %s: %s", page.Name(l.UserID), l.Status)
 	p.Fields("payment", page.Name(l.ProviderPaymentID), "product", page.Name(l.ProductKey), "GitHub user", page.Name(l.GitHubUsername),
-		"activated", at(l.ActivatedAt), "revoked", at(l.RevokedAt), by, page.Name(l.EventID))
+		"activated", l.ActivatedAt, "revoked", l.RevokedAt, by, page.Name(l.EventID))
 }
 
 // at formats a time to the second. JSON has the full precision.
 func at(t time.Time) string { return cmp.Or(page.Time(t), "-") }
-
-func digits[N ~int | ~int64 | ~uint64](n N) string { return fmt.Sprint(n) }
-
-func optionalDigits(n *int64) string {
-	if n == nil {
-		return "-"
-	}
-	return strconv.FormatInt(*n, 10)
-}
-
-func optionalTime(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return at(*t)
-}
 
 func optionalName(text *string) string {
 	if text == nil {

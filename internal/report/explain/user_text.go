@@ -54,11 +54,11 @@ func (u User) paymentsText(p *page.Page) {
 	}
 	p.Section("PAYMENTS")
 	earlier(p, u.Payments, "payments")
-	var rows [][]string
+	var rows [][]any
 	for _, m := range u.Payments.Items {
-		rows = append(rows, []string{
-			page.Name(m.ProviderPaymentID), page.Name(m.TransactionID), page.Name(m.OrderID), m.Kind, page.Name(m.ProductKey), optionalDigits(m.Credits),
-			optionalDigits(m.Amount), optionalDigits(m.RefundedAmount), page.Name(m.Currency), at(m.ReversedAt), page.Name(m.GitHubUsername), page.Name(m.EventID),
+		rows = append(rows, []any{
+			page.Name(m.ProviderPaymentID), page.Name(m.TransactionID), page.Name(m.OrderID), m.Kind, page.Name(m.ProductKey), m.Credits,
+			m.Amount, m.RefundedAmount, page.Name(m.Currency), m.ReversedAt, page.Name(m.GitHubUsername), page.Name(m.EventID),
 		})
 	}
 	p.Table("payment,transaction,order,kind,product,credits,amount,refunded,currency,fully reversed,GitHub user,first event", rows)
@@ -69,10 +69,10 @@ func (u User) invitationsText(p *page.Page) {
 		return
 	}
 	p.Section("INVITATIONS of this user's purchases")
-	var rows [][]string
+	var rows [][]any
 	for _, one := range u.Invitations {
-		rows = append(rows, []string{
-			page.Name(one.PaymentID), optionalName(one.GitHubUser), page.Name(one.Repository), one.Status, at(one.ChangedAt), one.Why(),
+		rows = append(rows, []any{
+			page.Name(one.PaymentID), optionalName(one.GitHubUser), page.Name(one.Repository), one.Status, one.ChangedAt, one.Why(),
 		})
 	}
 	p.Table("payment,GitHub user,repository,status,since,reason", rows)
@@ -115,14 +115,10 @@ func (w Wallet) text(p *page.Page) {
 	if !w.Spends.Empty() {
 		p.Section("SPENDS AND HOLDS")
 		earlier(p, w.Spends, "spends")
-		var rows [][]string
+		var rows [][]any
 		for _, s := range w.Spends.Items {
-			note := "-"
-			if s.Note != nil {
-				note = *s.Note
-			}
-			rows = append(rows, []string{
-				at(s.At), s.What(), s.Credits(), digits(s.GivenBack), page.Name(s.Key), s.from(), note,
+			rows = append(rows, []any{
+				s.At, s.What(), s.Credits(), s.GivenBack, page.Name(s.Key), s.from(), s.Note,
 			})
 		}
 		p.Table("at,what,credits,given back,key,of grants,note", rows)
@@ -131,11 +127,11 @@ func (w Wallet) text(p *page.Page) {
 
 func grantsText(p *page.Page, grants Part[Grant]) {
 	earlier(p, grants, "grants")
-	var rows [][]string
+	var rows [][]any
 	for _, g := range grants.Items {
-		rows = append(rows, []string{
-			g.Name(), page.Name(g.Source()), optionalDigits(g.Granted), optionalDigits(g.Reversed), digits(g.Spent),
-			digits(g.Held), digits(g.Pays), digits(g.Usable), optionalTime(g.AvailableAt), optionalTime(g.ExpiresAt),
+		rows = append(rows, []any{
+			g.Name(), page.Name(g.Source()), g.Granted, g.Reversed, g.Spent,
+			g.Held, g.Pays, g.Usable, g.AvailableAt, g.ExpiresAt,
 		})
 	}
 	p.Table("payment/part,of a,granted,reversed,spent,held,debts paid,left,available,expires", rows)
@@ -182,7 +178,7 @@ func (s Spend) What() string {
 	case s.State == "refused":
 		return "refused: not enough credits"
 	case s.State == "held":
-		return "held until " + optionalTime(s.HeldUntil)
+		return "held until " + at(*s.HeldUntil)
 	case s.State == "released":
 		return "hold, released"
 	case s.HeldUntil != nil:
@@ -196,7 +192,7 @@ func (s Spend) Credits() string {
 	if s.Confirmed != nil {
 		return fmt.Sprintf("%d of %d", *s.Confirmed, s.Amount)
 	}
-	return digits(s.Amount)
+	return fmt.Sprint(s.Amount)
 }
 
 // maxTaken bounds the grants that the text names for one spend.

@@ -56,7 +56,7 @@ func (i Ingest) text(p *page.Page) {
 	if i.NotReady != "" {
 		ready = "no: " + i.NotReady
 	}
-	p.Fields("ready", ready, "version", i.Version, "started", i.since(i.StartedAt), "as of", page.Time(i.At))
+	p.Fields("ready", ready, "version", i.Version, "started", i.since(i.StartedAt), "as of", i.At)
 	i.logText(p)
 	for _, place := range i.Damage {
 		p.Line("  DAMAGED: %s", place)
@@ -92,8 +92,8 @@ func (i Ingest) logText(p *page.Page) {
 	if l.ServerFirst > l.First {
 		older = fmt.Sprintf("seq %d to %d are in the archive only", l.First, l.ServerFirst-1)
 	}
-	p.Fields("newest", newest, "first seq", fmt.Sprint(l.First), "kept by its server", l.kept(), "older", older,
-		"log_id", l.LogID, "partitions", fmt.Sprint(l.Partitions), "replicas", l.ReplicasText())
+	p.Fields("newest", newest, "first seq", l.First, "kept by its server", l.kept(), "older", older,
+		"log_id", l.LogID, "partitions", l.Partitions, "replicas", l.ReplicasText())
 }
 
 func (l ServerLog) kept() string {
@@ -155,11 +155,11 @@ func (i Ingest) answersText(p *page.Page) {
 		return
 	}
 	p.Section("ANSWERS")
-	var rows [][]string
+	var rows [][]any
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		row := []string{name}
+		row := []any{name}
 		for _, count := range counts[name] {
-			row = append(row, fmt.Sprint(count))
+			row = append(row, count)
 		}
 		rows = append(rows, row)
 	}

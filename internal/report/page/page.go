@@ -4,11 +4,15 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -41,38 +45,57 @@ func (p *Page) Line(format string, args ...any) {
 	p.text.WriteByte('\n')
 }
 
-// Fields writes pairs of a name and a value, one pair a line. It leaves out pairs without a
-// value.
-func (p *Page) Fields(pairs ...string) {
-	var rows [][]string
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" && pairs[i+1] != "-" {
-			rows = append(rows, pairs[i:i+2])
+// Fields writes pairs of a name and a value, one pair a line. It leaves out pairs without a value; see Table.
+func (p *Page) Fields(pairs ...any) {
+	var rows [][]any
+	for pair := range slices.Chunk(pairs, 2) {
+		if text := textOf(pair[1]); text != "" && text != noValue {
+			rows = append(rows, pair)
 		}
 	}
 	_ = writeColumns(&p.text, "  ", rows) // a buffer never fails
 }
 
-// Table writes an indented table.
-func (p *Page) Table(header string, rows [][]string) {
+// Table writes an indented table. A cell is a text, a number, a time, or a pointer to one of these. nil and the zero time
+// are a dash.
+func (p *Page) Table(header string, rows [][]any) {
 	_ = Table(&p.text, "  ", header, rows) // a buffer never fails
 }
 
 // Table writes rows in columns below a header, whose names are separated by commas.
-func Table(w io.Writer, indent, header string, rows [][]string) error {
-	return writeColumns(w, indent, append([][]string{strings.Split(header, ",")}, rows...))
+func Table(w io.Writer, indent, header string, rows [][]any) error {
+	var names []any
+	for name := range strings.SplitSeq(header, ",") {
+		names = append(names, name)
+	}
+	return writeColumns(w, indent, append([][]any{names}, rows...))
 }
 
-func writeColumns(w io.Writer, indent string, rows [][]string) error {
+func writeColumns(w io.Writer, indent string, rows [][]any) error {
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = Clean(cell)
+			cells[i] = Clean(textOf(cell))
 		}
 		fmt.Fprintf(columns, "%s%s\n", indent, strings.Join(cells, "\t"))
 	}
 	return columns.Flush()
+}
+
+const noValue = "-"
+
+func textOf(value any) string {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return noValue
+		}
+		value = v.Elem().Interface()
+	}
+	if at, is := value.(time.Time); is {
+		return cmp.Or(Time(at), noValue)
+	}
+	return fmt.Sprint(value)
 }
 
 // Clean escapes everything that a terminal acts on, as Go does (\x1b, \u202e): control

@@ -32,8 +32,8 @@ func (s Status) logText(p *page.Page) {
 		p.Line("  fault: %s", s.LogFault)
 	}
 	if s.Log != nil {
-		p.Fields("head", fmt.Sprint(s.Log.Head), "first seq", fmt.Sprint(s.Log.First),
-			"partitions", fmt.Sprint(s.Log.Partitions), "log_id", s.Log.LogID, "replicas", s.Log.ReplicasText())
+		p.Fields("head", s.Log.Head, "first seq", s.Log.First,
+			"partitions", s.Log.Partitions, "log_id", s.Log.LogID, "replicas", s.Log.ReplicasText())
 	}
 }
 
@@ -51,14 +51,14 @@ func (s Status) tablesText(p *page.Page) {
 	for _, partition := range s.Partitions {
 		newest = max(newest, partition.Position)
 	}
-	p.Fields("lag", lag, "newest position", fmt.Sprint(newest), "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", page.Time(s.Database.At))
+	p.Fields("lag", lag, "newest position", newest, "fold id", s.Database.Live.FoldID, "log_id", s.Database.Live.LogID, "as of", s.Database.At)
 }
 
 func (s Status) sharesText(p *page.Page) {
 	p.Section("PROJECTORS")
-	var members [][]string
+	var members [][]any
 	for _, m := range s.Database.Members {
-		members = append(members, []string{page.Name(m.Owner), fmt.Sprint(m.Partitions), page.Seconds(s.Database.At.Sub(m.LastSeen).Seconds()) + " ago"})
+		members = append(members, []any{page.Name(m.Owner), m.Partitions, page.Seconds(s.Database.At.Sub(m.LastSeen).Seconds()) + " ago"})
 	}
 	switch {
 	case s.Database.IsWorkedOn():
@@ -71,25 +71,19 @@ func (s Status) sharesText(p *page.Page) {
 		p.Table("projector,partitions,last seen", members)
 	}
 	p.Section("PARTITIONS")
-	var rows [][]string
+	var rows [][]any
 	for _, line := range s.PartitionLines() {
 		rows = append(rows, line.row())
 	}
 	p.Table("partition,position,waiting,oldest received,owner", rows)
 }
 
-func (p PartitionLine) row() []string {
-	waiting, oldest, owner := "-", "-", "nobody"
-	if p.Waiting != nil {
-		waiting = fmt.Sprint(*p.Waiting)
-	}
-	if p.Oldest != nil {
-		oldest = page.Time(*p.Oldest)
-	}
+func (p PartitionLine) row() []any {
+	owner := "nobody"
 	if p.Owner != "" {
 		owner = page.Name(p.Owner)
 	}
-	return []string{p.Numbers(), fmt.Sprint(p.Position), waiting, oldest, owner}
+	return []any{p.Numbers(), p.Position, p.Waiting, p.Oldest, owner}
 }
 
 func outcomesText(p *page.Page, s *Database) {
@@ -97,11 +91,11 @@ func outcomesText(p *page.Page, s *Database) {
 		return
 	}
 	p.Section("EVENTS")
-	var rows [][]string
+	var rows [][]any
 	for _, o := range s.Outcomes {
-		rows = append(rows, []string{o.Outcome, o.Reason, fmt.Sprint(o.Events)})
+		rows = append(rows, []any{o.Outcome, o.Reason, o.Events})
 	}
-	rows = append(rows, []string{"all events", "", fmt.Sprint(s.Total())}, []string{"duplicates of them", "", fmt.Sprint(s.Duplicates)})
+	rows = append(rows, []any{"all events", "", s.Total()}, []any{"duplicates of them", "", s.Duplicates})
 	p.Table("outcome,reason,count", rows)
 }
 
@@ -111,9 +105,9 @@ func waitingText(p *page.Page, w Waiting) {
 		return
 	}
 	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", page.Count(w.Payments, "payment"), page.Seconds(w.Seconds))
-	var rows [][]string
+	var rows [][]any
 	for _, payment := range w.Oldest {
-		rows = append(rows, []string{page.Name(payment.ProviderPaymentID), payment.Kind, page.Name(payment.SubscriptionID), page.Name(payment.EventID), page.Time(payment.OccurredAt)})
+		rows = append(rows, []any{page.Name(payment.ProviderPaymentID), payment.Kind, page.Name(payment.SubscriptionID), page.Name(payment.EventID), payment.OccurredAt})
 	}
 	p.Table("payment,kind,subscription,event,provider's time", rows)
 	if left := w.Payments - int64(len(rows)); left > 0 {
@@ -126,9 +120,9 @@ func faultsText(p *page.Page, s *Database) {
 		p.Section("OUT OF ORDER: none")
 	} else {
 		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", page.Count(s.OutOfOrder.Count, "event"))
-		var rows [][]string
+		var rows [][]any
 		for _, d := range s.OutOfOrder.Newest {
-			rows = append(rows, []string{fmt.Sprint(d.StreamSeq), page.Name(d.EventID), fmt.Sprint(d.LaterSeq), page.Name(d.LaterEventID), d.Shared, page.Time(d.NoticedAt)})
+			rows = append(rows, []any{d.StreamSeq, page.Name(d.EventID), d.LaterSeq, page.Name(d.LaterEventID), d.Shared, d.NoticedAt})
 		}
 		p.Table("seq,event,later seq,later event,shared,noticed", rows)
 		more(p, s.OutOfOrder.Count, len(rows))
@@ -138,9 +132,9 @@ func faultsText(p *page.Page, s *Database) {
 		p.Section("QUARANTINED: none")
 	} else {
 		p.Section("QUARANTINED: %s refused by the database", page.Count(s.Quarantined.Count, "event"))
-		var rows [][]string
+		var rows [][]any
 		for _, q := range s.Quarantined.Newest {
-			rows = append(rows, []string{fmt.Sprint(q.StreamSeq), page.Name(q.EventID), page.Time(q.FoundAt), q.Error})
+			rows = append(rows, []any{q.StreamSeq, page.Name(q.EventID), q.FoundAt, q.Error})
 		}
 		p.Table("seq,event,found,error", rows)
 		more(p, s.Quarantined.Count, len(s.Quarantined.Newest))
@@ -156,7 +150,7 @@ func more(p *page.Page, all int64, shown int) {
 
 func schemasText(p *page.Page, schemas []store.Schema) {
 	p.Section("SCHEMAS")
-	var rows [][]string
+	var rows [][]any
 	for _, s := range schemas {
 		end := "-"
 		switch {
@@ -165,7 +159,7 @@ func schemasText(p *page.Page, schemas []store.Schema) {
 		case s.Name == store.LiveSchema:
 			end = "follows the log"
 		}
-		rows = append(rows, []string{page.Name(s.Name), fmt.Sprint(s.Position), end, page.Time(s.CreatedAt), s.FoldID})
+		rows = append(rows, []any{page.Name(s.Name), s.Position, end, s.CreatedAt, s.FoldID})
 	}
 	p.Table("schema,up to seq,end,created,fold id", rows)
 }
