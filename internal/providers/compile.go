@@ -10,24 +10,24 @@ import (
 // compiled is the meaning of an event type, with its paths as places in the values of a body.
 type compiled struct {
 	meaning
-	known   bool // the provider's table has the type
-	facts   [numFacts][]place
+	known   bool       // the provider's table has the type
+	facts   [][]*place // the places of each fact, and after them those that only time, sums and lists name
+	time    fact
 	sums    []compiledSum
 	items   compiledList
 	answers compiledList
 }
 
 type compiledSum struct {
-	sum
-	amount, currency, due, discount, whole []place
+	amount, currency, due, discount, whole fact
+	ofTransaction                          bool
 }
 
 // compiledList reads the elements of an array with a trie of their own.
 type compiledList struct {
-	array  []place
-	reader *trie
-
-	product, price, units, amount, prorated, start, end, variant []place
+	array  fact
+	reader *trie      // nil: the provider has no such list
+	facts  [][]*place // in an element
 }
 
 // place is where a value is: a node, or one node for each metadata object, and the texts that are put before and after
@@ -51,7 +51,6 @@ func (p *Provider) compile() {
 	for path := range strings.FieldsSeq(p.marks) {
 		t.require(path)
 	}
-	t.time = t.places("", p.time)
 	for _, path := range strings.Fields(p.metadata) {
 		t.metadata = append(t.metadata, t.node(path))
 	}
@@ -69,42 +68,50 @@ func (p *Provider) compile() {
 }
 
 func (p *Provider) compileMeaning(t *trie, m meaning) *compiled {
-	c := &compiled{meaning: m}
+	c := &compiled{meaning: m, facts: make([][]*place, numNamed)}
 	for f := range numFacts {
 		c.facts[f] = t.places(p.metadata, p.paths(m, f))
 	}
+	c.time = c.add(t, p.time)
 	sums := p.sums
 	if m.sums != nil {
 		sums = m.sums
 	}
 	for _, s := range sums {
 		c.sums = append(c.sums, compiledSum{
-			sum: s, amount: t.places("", s.amount), currency: t.places("", s.currency),
-			due: t.places("", s.due), discount: t.places("", s.discount), whole: t.places("", s.whole),
+			amount: c.add(t, s.amount), currency: c.add(t, s.currency), ofTransaction: s.ofTransaction,
+			due: c.add(t, s.due), discount: c.add(t, s.discount), whole: c.add(t, s.whole),
 		})
 	}
 	items := p.items
 	if m.items != nil {
 		items = *m.items
 	}
-	c.items = compileList(t, items)
-	c.answers = compileList(t, list{path: p.answers.path, product: p.answers.key, price: p.answers.value})
+	c.items = c.compileList(t, items.path, facts{
+		product: items.product, price: items.price, units: items.units, amount: items.amount, prorated: items.prorated,
+		periodStart: items.periodStart, periodEnd: items.periodEnd, variant: items.variant,
+	})
+	c.answers = c.compileList(t, p.answers.path, facts{question: p.answers.key, reply: p.answers.value})
 	return c
 }
 
-func compileList(t *trie, l list) compiledList {
-	if l.path == "" {
+// add adds a fact that has no name in the table.
+func (c *compiled) add(t *trie, paths string) fact {
+	c.facts = append(c.facts, t.places("", paths))
+	return fact(len(c.facts) - 1)
+}
+
+// compileList makes the trie of the elements of an array.
+func (c *compiled) compileList(t *trie, path string, ofElement facts) compiledList {
+	if path == "" {
 		return compiledList{}
 	}
-	own := newTrie()
-	c := compiledList{
-		array: t.places("", l.path), reader: own, product: own.places("", l.product), price: own.places("", l.price),
-		units: own.places("", l.units), amount: own.places("", l.amount), prorated: own.places("", l.prorated),
-		start: own.places("", l.periodStart), end: own.places("", l.periodEnd),
-		variant: own.places("", l.variant),
+	l := compiledList{array: c.add(t, path), reader: newTrie(), facts: make([][]*place, numNamed)}
+	for f, paths := range ofElement {
+		l.facts[f] = l.reader.places("", paths)
 	}
-	own.number(own.root)
-	return c
+	l.reader.number(l.reader.root)
+	return l
 }
 
 // trie finds the slots of a body's values by their paths. Slots are numbered from the top down, so those below a node
@@ -113,7 +120,6 @@ type trie struct {
 	root     *node
 	envelope [3]*node // of the id, the type and the object; nil where no path names it
 	required []string // the paths that must be there, those of the envelope first
-	time     []place
 	metadata []*node
 	size     int       // how many slots there are
 	pool     sync.Pool // of *values
@@ -185,11 +191,11 @@ func (t *trie) require(path string) {
 }
 
 // places returns the places of some paths.
-func (t *trie) places(metadata, paths string) []place {
-	var out []place
+func (t *trie) places(metadata, paths string) []*place {
+	var out []*place
 	for path := range strings.FieldsSeq(paths) {
 		path, added, isSum := strings.Cut(path, "+")
-		var at place
+		at := &place{}
 		if prefix, templated, isTemplate := strings.Cut(path, "{"); isTemplate {
 			at.prefix = prefix
 			path, at.suffix, _ = strings.Cut(templated, "}")

@@ -119,7 +119,7 @@ func dodoSubscription(action events.Action) meaning {
 func planBeforeAddons(e *events.Event, b *values) {
 	e.Items = slices.Insert(e.Items, 0, events.Item{Product: e.Product, Units: e.Units})
 	e.Units = events.Number{}
-	if days := b.amountOf(variant); e.Status == events.Active && inTrial(e.PeriodEnd, b.momentOf(begin), days) {
+	if days := b.number(variant); e.Status == events.Active && inTrial(e.PeriodEnd, b.moment(begin), days) {
 		e.Status = events.Trialing
 	}
 }

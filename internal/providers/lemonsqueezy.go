@@ -88,7 +88,7 @@ func decideLemonInvoice(e *events.Event, b *values) {
 		return
 	}
 	e.Prorated = true
-	if left := b.amountOf(due); left.Present && !left.Bad && left.Value <= 0 {
+	if left := b.number(due); left.Present && !left.Bad && left.Value <= 0 {
 		e.Action = events.None
 	}
 }
@@ -139,7 +139,7 @@ func decideLemonSubscription(e *events.Event, b *values) {
 			return
 		}
 		e.Status = events.Active
-		if until := b.momentOf(pauseEnd); until.After(e.PeriodEnd) {
+		if until := b.moment(pauseEnd); until.After(e.PeriodEnd) {
 			e.PeriodEnd = until
 		}
 	}

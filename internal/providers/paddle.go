@@ -106,15 +106,15 @@ func decidePaddleTransaction(e *events.Event, b *values) {
 // in it. Later the price still says so, so only the first payment can tell.
 func decidePaddleTrial(e *events.Event, b *values) {
 	trials := map[string]bool{}
-	b.each(&b.of.items, func(item *values) {
-		trial, id := item.any(b.of.items.variant), item.text(b.of.items.price)
+	for item := range b.elements(&b.of.items) {
+		trial, id := item.any(variant), item.text(price)
 		for i := range e.Items {
 			if trial.kind == '{' && e.Items[i].Price == string(id.text) {
 				trials[e.Items[i].Price], e.Items[i].Amount = true, events.Number{Present: true}
 				e.Trial = e.Amount.Present && !e.Amount.Bad && e.Amount.Value == 0
 			}
 		}
-	})
+	}
 	withoutItems(e, func(i events.Item) bool { return trials[i.Price] && !e.Trial })
 }
 
@@ -126,7 +126,7 @@ func decidePaddleAdjustment(e *events.Event, b *values) {
 	action, reversed := strings.CutSuffix(b.word(variant), "_reverse")
 	switch {
 	case action == "refund" && !reversed:
-		withoutTax := b.amountOf(detail)
+		withoutTax := b.number(detail)
 		if total := e.Reversal.Amount; total.Value > 0 && withoutTax.Present && !withoutTax.Bad && withoutTax.Value == 0 {
 			e.Reversal.Credits = events.Number{Present: true} // only the tax, because the buyer named a tax number later
 		}

@@ -87,7 +87,7 @@ func (p *Provider) check(v *values) error {
 // Decode reads a message of the log. It never fails. A message of a provider that this build does not know is
 // unreadable.
 func Decode(m events.Message) events.Event {
-	event, err := parseMessage(m)
+	event, err := decode(m)
 	if err != nil {
 		event = events.Event{ID: idWithoutBody(m), Action: events.None, Unreadable: true}
 	}
@@ -101,13 +101,14 @@ func Decode(m events.Message) events.Event {
 
 // WhyUnreadable says why Decode finds no event in the message; empty if it does.
 func WhyUnreadable(m events.Message) string {
-	if _, err := parseMessage(m); err != nil {
+	if _, err := decode(m); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-func parseMessage(m events.Message) (events.Event, error) {
+// decode returns the event of a message, or why it has none.
+func decode(m events.Message) (events.Event, error) {
 	p := Named(m.Provider)
 	switch {
 	case p == nil:
@@ -134,34 +135,31 @@ func hashID(body []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// event makes v.event. It takes each fact from the first of its places that has it. Null and the empty string count as
-// absent. id is the event's id if it is not in the body.
+// event makes v.event. Null and the empty string count as absent. id is the event's id if it is not in the body.
 func (p *Provider) event(v *values, id string) {
 	kindOfEvent := v.slots[p.reader.envelope[1].slot].text
 	m := p.known[string(kindOfEvent)]
 	if m == nil {
 		m = p.other
 	}
-	v.of = m
+	v.of, v.facts = m, m.facts
 	var texts texts
-	text := func(f fact) string { return texts.of(v.text(m.facts[f])) }
-	written := func(f fact) scalar { return v.written(m.facts[f]) }
 	switch n := p.reader.envelope[0]; {
 	case n != nil:
 		id = events.CleanID(texts.copy(v.slots[n.slot].text))
 	case p.id == inHeader:
 		id = events.CleanID(id)
 	}
-	github := v.login(m.facts[github])
+	github := v.login(github)
 	if github.kind == 0 {
-		github = v.answer(&m.answers)
+		github = v.answer()
 	}
-	transaction, order := v.text(m.facts[transaction]), v.text(m.facts[order])
+	transaction, order := v.text(transaction), v.text(order)
 	if transaction.kind == 0 && order.kind == 0 {
-		transaction = v.written(m.facts[writtenName])
+		transaction = v.written(writtenName)
 	}
-	user, subscription := written(user), v.text(m.facts[subscription])
-	reversalID, reversalWord := v.text(m.facts[reversal]), v.text(m.facts[reversalStatus])
+	user, subscription := v.written(user), v.text(subscription)
+	reversalID, reversalWord := v.text(reversal), v.text(reversalStatus)
 	amount, currency, ofTransaction := v.amount(m.sums)
 	occurredAt := v.moment
 	if p.newest {
@@ -169,40 +167,40 @@ func (p *Provider) event(v *values, id string) {
 	}
 	e := &v.event
 	*e = events.Event{
-		Provider: p.name, ID: id, Type: events.CleanID(texts.copy(kindOfEvent)), Action: m.action, OccurredAt: occurredAt(p.reader.time),
+		Provider: p.name, ID: id, Type: events.CleanID(texts.copy(kindOfEvent)), Action: m.action, OccurredAt: occurredAt(m.time),
 		InvalidPayment: !transaction.fits() || !order.fits() || !reversalID.fits() || !reversalWord.fits(),
-		Kind:           texts.of(written(kind)),
+		Kind:           texts.of(v.written(kind)),
 		UserID:         texts.of(user),
 		SubscriptionID: texts.of(subscription),
 		Recurring:      m.recurring,
 		Transaction:    texts.of(transaction),
 		Order:          texts.of(order),
-		ProductKey:     texts.of(written(productKey)),
-		Checkout:       texts.ofOptional(v.text(m.facts[checkout])),
-		Product:        text(product),
+		ProductKey:     texts.of(v.written(productKey)),
+		Checkout:       texts.ofOptional(v.text(checkout)),
+		Product:        texts.of(v.text(product)),
 		GitHubUser:     texts.githubUser(github),
-		Credits:        v.number(m.facts[credits]),
-		Units:          v.number(m.facts[units]),
-		Expires:        v.moment(m.facts[expires]),
+		Credits:        v.number(credits),
+		Units:          v.number(units),
+		Expires:        v.moment(expires),
 
 		Amount: amount, AmountOfTransaction: ofTransaction, Currency: strings.ToUpper(texts.of(currency)),
-		PeriodStart: v.moment(m.facts[periodStart]), PeriodEnd: v.moment(m.facts[periodEnd]), CanceledAt: v.moment(m.facts[canceledAt]),
-		Extended: v.moment(m.facts[extended]),
+		PeriodStart: v.moment(periodStart), PeriodEnd: v.moment(periodEnd), CanceledAt: v.moment(canceledAt),
+		Extended: v.moment(extended),
 	}
-	e.Mode = v.mode(m)
-	e.Unpaid = p.isUnpaid(text(paid))
-	e.Trial = v.isTrial(m)
+	e.Mode = v.mode()
+	e.Unpaid = p.isUnpaid(texts.of(v.text(paid)))
+	e.Trial = v.isTrial()
 	switch m.action {
 	case events.Subscription, events.Checkout:
-		e.Status = p.status(v, m, text(status))
+		e.Status = p.status(v, texts.of(v.text(status)))
 	case events.Payment:
-		e.Status = beside(p.status(v, m, text(status)))
+		e.Status = beside(p.status(v, texts.of(v.text(status))))
 	}
 	if m.action == events.Reverse {
-		e.Reversal = p.reversalOf(v, texts.of(reversalID), texts.of(reversalWord), texts.of(v.text(m.facts[cause])))
+		e.Reversal = p.reversalOf(v, texts.of(reversalID), texts.of(reversalWord), texts.of(v.text(cause)))
 	}
-	v.addItems(&m.items, &texts)
-	e.Key = texts.copy(firstText(v.text(m.facts[customer]), user, subscription, transaction, order, scalar{text: []byte(id), kind: '"'}).text)
+	v.addItems(&texts)
+	e.Key = texts.copy(firstText(v.text(customer), user, subscription, transaction, order, scalar{text: []byte(id), kind: '"'}).text)
 	e.InvalidText = texts.invalid
 	if !m.known { // nobody knows whether its names are those of one payment
 		e.Transaction, e.Order = e.PaymentID(), ""
@@ -237,18 +235,18 @@ func (p *Provider) isUnpaid(state string) bool {
 }
 
 // isTrial reports whether the event says that nothing is due.
-func (v *values) isTrial(m *compiled) bool {
-	left, discounted := v.number(m.facts[due]), v.any(m.facts[discount])
+func (v *values) isTrial() bool {
+	left, discounted := v.number(due), v.any(discount)
 	isDiscount := discounted.isText() || discounted.kind == '{' || discounted.kind == '[' && len(bytes.Trim(discounted.text, "[ ]")) > 0
 	return left.Present && !left.Bad && left.Value == 0 && !isDiscount
 }
 
 // mode reads live and prod as live, and any other text as test. A boolean says it too.
-func (v *values) mode(m *compiled) events.Mode {
-	if len(m.facts[mode])+len(m.facts[testMode]) == 0 {
+func (v *values) mode() events.Mode {
+	if len(v.facts[mode])+len(v.facts[testMode]) == 0 {
 		return events.AnyMode
 	}
-	switch s, isTest := v.any(m.facts[mode]), v.any(m.facts[testMode]); {
+	switch s, isTest := v.any(mode), v.any(testMode); {
 	case s.isText() && (string(s.text) == "live" || string(s.text) == "prod"), s.kind == 't', isTest.kind == 'f':
 		return events.Live
 	case s.isText(), s.kind == 'f', isTest.kind == 't':
@@ -268,12 +266,12 @@ func beside(status string) string {
 }
 
 // status returns the status that the event gives its subscription; empty if it gives none.
-func (p *Provider) status(v *values, m *compiled, word string) string {
-	status := cmp.Or(m.status, p.statuses[word], word)
+func (p *Provider) status(v *values, word string) string {
+	status := cmp.Or(v.of.status, p.statuses[word], word)
 	if status != events.Active && status != events.Trialing {
 		return status
 	}
-	ending := v.any(m.facts[ending])
+	ending := v.any(ending)
 	if ending.kind == 't' || ending.kind == '"' && string(ending.text) == "cancel" || !ending.moment(v.unit).IsZero() {
 		return events.ScheduledCancel
 	}
@@ -281,11 +279,10 @@ func (p *Provider) status(v *values, m *compiled, word string) string {
 }
 
 func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal {
-	m := v.of
 	r := events.Reversal{
-		ID: id, Cause: m.cause, Status: m.reversal,
-		Amount: v.money(m.facts[reversalAmount]), Total: v.money(m.facts[reversalTotal]), Paid: v.money(m.facts[reversalPaid]),
-		Credits: v.number(m.facts[reversalCredits]),
+		ID: id, Cause: v.of.cause, Status: v.of.reversal,
+		Amount: v.money(reversalAmount), Total: v.money(reversalTotal), Paid: v.money(reversalPaid),
+		Credits: v.number(reversalCredits),
 	}
 	if r.Cause == "" {
 		r.Cause = events.Refund
@@ -308,30 +305,30 @@ func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal
 
 // addItems adds the items, and what they say of the event: the period of the item that ends last, if the event has
 // none. Prorated items say it only if there is no other.
-func (v *values) addItems(l *compiledList, texts *texts) {
+func (v *values) addItems(texts *texts) {
 	e := &v.event
-	var whole, prorated period
-	v.each(l, func(element *values) {
-		amount, units, part := element.number(l.amount), element.number(l.units), element.any(l.prorated)
+	var whole, part period
+	for element := range v.elements(&v.of.items) {
+		amount, units, prorated := element.number(amount), element.number(units), element.any(prorated)
 		if amount.Value < 0 || units.Value < 0 {
-			return
+			continue
 		}
 		item := events.Item{
-			Product: texts.ofOptional(element.text(l.product)), Price: texts.ofOptional(element.text(l.price)),
-			Units: units, Amount: amount, Prorated: part.kind == 't' || part.kind == '{',
+			Product: texts.ofOptional(element.text(product)), Price: texts.ofOptional(element.text(price)),
+			Units: units, Amount: amount, Prorated: prorated.kind == 't' || prorated.kind == '{',
 		}
 		e.Items = append(e.Items, item)
 		of := &whole
 		if item.Prorated {
-			of = &prorated
+			of = &part
 		}
-		begins, ends := element.moment(l.start), element.moment(l.end)
+		begins, ends := element.moment(periodStart), element.moment(periodEnd)
 		if begins.Before(ends) && ends.After(of.end) { // what is sold once has a moment, and not a period
 			*of = period{begins, ends}
 		}
-	})
+	}
 	if e.PeriodStart.IsZero() && e.PeriodEnd.IsZero() {
-		of := cmp.Or(whole, prorated)
+		of := cmp.Or(whole, part)
 		e.PeriodStart, e.PeriodEnd = of.start, of.end
 	}
 }

@@ -32,7 +32,7 @@ var payfold = &Provider{
 // granted: otherwise they would never expire.
 func give(e *events.Event, b *values) {
 	e.Given, e.Kind = true, "one_time"
-	if expires := b.any(b.of.facts[expires]); expires.kind != 0 && e.Expires.IsZero() {
+	if expires := b.any(expires); expires.kind != 0 && e.Expires.IsZero() {
 		e.Credits.Present, e.Credits.Bad = true, true
 	}
 }

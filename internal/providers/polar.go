@@ -105,7 +105,7 @@ func decidePolarOrder(e *events.Event, b *values) {
 	case "subscription_meter_cycle":
 		e.Action = events.None
 	case "subscription_cycle":
-		made := b.momentOf(begin)
+		made := b.moment(begin)
 		if b.word(status) == events.Canceled && !b.isTrue(detail) && !made.IsZero() && !made.Before(e.PeriodEnd) {
 			e.Action = events.None
 		}

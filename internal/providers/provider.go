@@ -115,6 +115,16 @@ const (
 	numFacts
 )
 
+// The facts that only an element of a list has.
+const (
+	price fact = numFacts + iota
+	amount
+	prorated
+	question // of a custom field of a checkout
+	reply
+	numNamed
+)
+
 // sum is where an amount and its currency are.
 type sum struct {
 	amount, currency string

@@ -123,7 +123,7 @@ func stripeInvoice(e *events.Event, b *values) {
 	}
 	markUsage(e, b)
 	withoutItems(e, func(i events.Item) bool { return i.Amount.Present && !i.Amount.Bad && i.Amount.Value == 0 })
-	subtotal := b.amountOf(variant)
+	subtotal := b.number(variant)
 	if !subtotal.Present || subtotal.Bad || subtotal.Value > 0 || e.Amount.Value != 0 {
 		return // also if a coupon or the customer's balance covers it: then its subtotal is above 0
 	}
@@ -145,14 +145,14 @@ func stripeInvoice(e *events.Event, b *values) {
 // the lines for the next one. Their quantity is what was used, and not how often the product was sold: a flat fee and its
 // overage are two prices of one product.
 func markUsage(e *events.Event, b *values) {
-	made, inAdvance := b.momentOf(begin), map[string]bool{"": true}
-	b.each(&b.of.items, func(line *values) {
-		from, until := line.moment(b.of.items.start), line.moment(b.of.items.end)
-		if isPart := line.any(b.of.items.prorated); isPart.kind != 't' && (!from.Before(until) || until.After(made)) {
-			id := line.text(b.of.items.price)
+	made, inAdvance := b.moment(begin), map[string]bool{"": true}
+	for line := range b.elements(&b.of.items) {
+		from, until := line.moment(periodStart), line.moment(periodEnd)
+		if !line.isTrue(prorated) && (!from.Before(until) || until.After(made)) {
+			id := line.text(price)
 			inAdvance[string(id.text)] = true
 		}
-	})
+	}
 	for i := range e.Items {
 		if item := &e.Items[i]; !item.Prorated && !inAdvance[item.Price] {
 			item.Prorated, item.Units = true, events.Number{}
@@ -216,7 +216,7 @@ func stripeSubscription(ofType string) meaning {
 // decideStripeSubscription decides the status. Stripe's billing portal can set only cancel_at. If that is after the
 // period, the subscription has a fixed term, and was not cancelled. One that is incomplete has not begun.
 func decideStripeSubscription(e *events.Event, b *values) {
-	ends := b.momentOf(variant)
+	ends := b.moment(variant)
 	switch e.Status {
 	case events.Active, events.Trialing:
 		if !ends.IsZero() && !ends.After(e.PeriodEnd) {

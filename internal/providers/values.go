@@ -3,6 +3,7 @@ package providers
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -11,36 +12,17 @@ import (
 	"github.com/payfold/payfold/internal/events"
 )
 
-// values are the values of one body that the table names, found in one pass. They are valid as long as the body is.
+// values are the values of one body, or of one element of a list in it, found in one pass. They are valid as long as
+// the body is. Each fact is read from the first of its places that has it.
 type values struct {
 	trie   *trie
 	slots  []scalar
 	times  [maxRequired + 1]int // how often each path came that must be there, by node.required
 	within int                  // the metadata object that is used, in trie.metadata
 	unit   time.Duration
-	of     *compiled // the meaning of the event
+	facts  [][]*place // the places of each fact
+	of     *compiled  // the meaning of the event; nil for an element
 	event  events.Event
-}
-
-// word returns a fact as text; empty if it is absent, or if no table can store it. It is for functions that decide.
-func (v *values) word(f fact) string {
-	s := v.text(v.of.facts[f])
-	if !s.fits() {
-		return ""
-	}
-	return string(s.text)
-}
-
-// amountOf returns a fact as a number, likewise.
-func (v *values) amountOf(f fact) events.Number { return v.number(v.of.facts[f]) }
-
-// momentOf returns a fact as a time, likewise.
-func (v *values) momentOf(f fact) time.Time { return v.moment(v.of.facts[f]) }
-
-// isTrue reports whether a fact is true, likewise.
-func (v *values) isTrue(f fact) bool {
-	s := v.any(v.of.facts[f])
-	return s.kind == 't'
 }
 
 // read fills the values. The error is a *SyntaxError.
@@ -129,19 +111,28 @@ func (v *values) at(p *place) scalar {
 }
 
 // text returns the first text; none if there is none.
-func (v *values) text(places []place) scalar {
-	for i := range places {
-		if s := v.at(&places[i]); s.isText() {
+func (v *values) text(f fact) scalar {
+	for _, p := range v.facts[f] {
+		if s := v.at(p); s.isText() {
 			return s
 		}
 	}
 	return none
 }
 
+// word returns the first text, for functions that decide; empty if there is none, or if no table can store it.
+func (v *values) word(f fact) string {
+	s := v.text(f)
+	if !s.fits() {
+		return ""
+	}
+	return string(s.text)
+}
+
 // written returns the first text that a program of the shop did not write in the place of an absent value.
-func (v *values) written(places []place) scalar {
-	for i := range places {
-		if s := v.at(&places[i]); s.isText() && !isPlaceholder(s.text) {
+func (v *values) written(f fact) scalar {
+	for _, p := range v.facts[f] {
+		if s := v.at(p); s.isText() && !isPlaceholder(s.text) {
 			return s
 		}
 	}
@@ -149,9 +140,9 @@ func (v *values) written(places []place) scalar {
 }
 
 // login returns the first GitHub login.
-func (v *values) login(places []place) scalar {
-	for i := range places {
-		if s := asLogin(v.at(&places[i])); s.kind != 0 {
+func (v *values) login(f fact) scalar {
+	for _, p := range v.facts[f] {
+		if s := asLogin(v.at(p)); s.kind != 0 {
 			return s
 		}
 	}
@@ -159,24 +150,30 @@ func (v *values) login(places []place) scalar {
 }
 
 // any returns the first value that is not null.
-func (v *values) any(places []place) scalar {
-	for i := range places {
-		if s := v.at(&places[i]); s.kind != 0 {
+func (v *values) any(f fact) scalar {
+	for _, p := range v.facts[f] {
+		if s := v.at(p); s.kind != 0 {
 			return s
 		}
 	}
 	return none
 }
 
-func (v *values) number(places []place) events.Number {
-	for i := range places {
-		s := v.at(&places[i])
+// isTrue reports whether the first value that is not null is true.
+func (v *values) isTrue(f fact) bool {
+	s := v.any(f)
+	return s.kind == 't'
+}
+
+func (v *values) number(f fact) events.Number {
+	for _, p := range v.facts[f] {
+		s := v.at(p)
 		if s.kind == 0 {
 			continue
 		}
 		n := s.number()
-		if plus := places[i].plus; plus != nil && !n.Bad {
-			s = v.at(plus)
+		if p.plus != nil && !n.Bad {
+			s = v.at(p.plus)
 			more := s.number()
 			n.Bad = more.Bad || more.Value > 0 && n.Value > math.MaxInt64-more.Value || more.Value < 0 && n.Value < math.MinInt64-more.Value
 			n.Value += more.Value
@@ -190,17 +187,17 @@ func (v *values) number(places []place) events.Number {
 }
 
 // money returns a number of minor units. A text with a decimal point is in another unit: "10.00" is not 10 cents.
-func (v *values) money(places []place) events.Number {
-	n := v.number(places)
-	if s := v.any(places); n.Value != 0 && s.kind == '"' && bytes.IndexByte(s.text, '.') >= 0 {
+func (v *values) money(f fact) events.Number {
+	n := v.number(f)
+	if s := v.any(f); n.Value != 0 && s.kind == '"' && bytes.IndexByte(s.text, '.') >= 0 {
 		return events.Number{Present: true, Bad: true}
 	}
 	return n
 }
 
-func (v *values) moment(places []place) time.Time {
-	for i := range places {
-		s := v.at(&places[i])
+func (v *values) moment(f fact) time.Time {
+	for _, p := range v.facts[f] {
+		s := v.at(p)
 		if t := s.moment(v.unit); !t.IsZero() {
 			return t
 		}
@@ -208,10 +205,11 @@ func (v *values) moment(places []place) time.Time {
 	return time.Time{}
 }
 
-// newest returns the newest time.
-func (v *values) newest(places []place) (newest time.Time) {
-	for i := range places {
-		if t := v.moment(places[i : i+1]); t.After(newest) {
+// newest returns the newest time, wherever it is.
+func (v *values) newest(f fact) (newest time.Time) {
+	for _, p := range v.facts[f] {
+		s := v.at(p)
+		if t := s.moment(v.unit); t.After(newest) {
 			newest = t
 		}
 	}
@@ -242,38 +240,45 @@ func (v *values) isDue(s *compiledSum, paid events.Number) bool {
 // maxElements bounds how many elements of an array are read. No provider lists more in a webhook.
 const maxElements = 100
 
-// each calls do for each element of the list, with its values.
-func (v *values) each(l *compiledList, do func(element *values)) {
-	if l.reader == nil {
-		return
-	}
-	array := v.any(l.array)
-	if array.kind != '[' {
-		return
-	}
-	element := l.reader.pool.Get().(*values)
-	defer l.reader.pool.Put(element)
-	element.unit = v.unit
-	d := &decoder{body: array.text}
-	d.open('[')
-	for n := 0; d.element(); n++ {
-		if n >= maxElements || d.peek() != '{' {
-			d.skip()
-			continue
+// elements yields the values of each element of a list. They are valid until the next one.
+func (v *values) elements(l *compiledList) iter.Seq[*values] {
+	return func(yield func(*values) bool) {
+		if l.reader == nil {
+			return
 		}
-		clear(element.slots)
-		element.node(d, l.reader.root)
-		do(element)
+		array := v.any(l.array)
+		if array.kind != '[' {
+			return
+		}
+		element := l.reader.pool.Get().(*values)
+		defer l.reader.pool.Put(element)
+		element.unit, element.facts = v.unit, l.facts
+		d := &decoder{body: array.text}
+		d.open('[')
+		for n := 0; d.element(); n++ {
+			if n >= maxElements || d.peek() != '{' {
+				d.skip()
+				continue
+			}
+			clear(element.slots)
+			element.node(d, l.reader.root)
+			if !yield(element) {
+				return
+			}
+		}
 	}
 }
 
 // answer returns the GitHub login in the answers to custom fields.
-func (v *values) answer(l *compiledList) (found scalar) {
-	v.each(l, func(element *values) {
-		key, value := element.text(l.product), element.text(l.price)
-		if found.kind == 0 && strings.HasPrefix(strings.ToLower(string(key.text)), "github") {
-			found = asLogin(value)
+func (v *values) answer() scalar {
+	for field := range v.elements(&v.of.answers) {
+		asked := field.text(question)
+		if !strings.HasPrefix(strings.ToLower(string(asked.text)), "github") {
+			continue
 		}
-	})
-	return found
+		if login := asLogin(field.text(reply)); login.kind != 0 {
+			return login
+		}
+	}
+	return none
 }
