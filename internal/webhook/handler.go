@@ -66,11 +66,11 @@ func New(config Config, log appender) *Handler {
 	}
 }
 
-// ServeHTTP answers one delivery. The path is compared here (checkRequest), because a ServeMux would
+// ServeHTTP answers one delivery. The path is compared here, because a ServeMux would
 // redirect paths such as //x, and a provider treats a redirect as a failure.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began := time.Now()
-	a := h.serve(w, r, began)
+	began, provider := time.Now(), h.endpoints[strings.TrimSuffix(r.URL.Path, "/")]
+	a := h.serve(w, r, provider, began)
 	if a.confirmed() {
 		writeConfirmation(w, a)
 	} else {
@@ -78,14 +78,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		connectionOf(r.Context()).refuse()
 		writeProblem(w, a)
 	}
-	h.metrics.observe(a, h.providerOf(r), began)
+	h.metrics.observe(a, provider, began)
 	h.recent.count(a.name, time.Now())
 }
 
-// serve reads a delivery, checks its signature and stores it.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time) answer {
-	provider, problem := h.checkRequest(r)
-	if problem != nil {
+// serve reads a delivery, checks its signature, decodes its event and stores it. provider is nil if none has the path.
+func (h *Handler) serve(
+	w http.ResponseWriter, r *http.Request, provider *providers.Provider, began time.Time,
+) (a answer) {
+	if problem := checkRequest(r, provider); problem != nil {
 		return *problem
 	}
 	conn := connectionOf(r.Context())
@@ -110,21 +111,20 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, began time.Time)
 		TraceParent: traceHeader(r, traceParent), TraceState: traceHeader(r, traceState),
 	}
 	span := h.startSpan(&d, began)
-	a := h.accept(r.Context(), provider, signature.EventID, d, span)
-	span.end(a)
-	return a
-}
-
-// accept stores a delivery whose signature is valid. id is the event's id if a header has it.
-func (h *Handler) accept(ctx context.Context, p *providers.Provider, id string, d events.Delivery, span *deliverySpan) answer {
-	var err error
-	if d.Event, err = p.Parse(d.Body, id); err != nil {
-		problem := malformed
-		problem.detail = err.Error()
-		return problem
+	defer func() { span.end(a) }()
+	if d.Event, err = provider.Parse(body, signature.EventID); err != nil {
+		a = malformed
+		a.detail = err.Error()
+		return a
 	}
 	span.setEvent(d.Event)
-	h.checkClock(ctx, &d)
+	h.checkClock(r.Context(), &d)
+	return h.accept(r.Context(), d, span)
+}
+
+// accept appends a verified delivery to the log, and returns its answer. It continues if the sender closes the
+// connection.
+func (h *Handler) accept(ctx context.Context, d events.Delivery, span *deliverySpan) answer {
 	select {
 	case h.slots <- struct{}{}:
 		defer func() { <-h.slots }()
@@ -133,7 +133,11 @@ func (h *Handler) accept(ctx context.Context, p *providers.Provider, id string, 
 	}
 	h.metrics.inFlight.Inc()
 	defer h.metrics.inFlight.Dec()
-	isDuplicate, err := h.store(ctx, d, span)
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.PublishTimeout)
+	defer cancel()
+	appending := span.startAppend(&d)
+	isDuplicate, err := h.log.Append(storing, d)
+	appending.end(isDuplicate, err)
 	if err != nil {
 		h.notStored.log(ctx, h.Logger, time.Now(), "an event could not be stored; the provider sends it again",
 			"event_id", d.Event.ID, "error", err)
@@ -150,44 +154,19 @@ func (h *Handler) accept(ctx context.Context, p *providers.Provider, id string, 
 	return confirmed
 }
 
-// store appends the delivery. It continues if the sender closes the connection.
-func (h *Handler) store(ctx context.Context, d events.Delivery, span *deliverySpan) (isDuplicate bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.PublishTimeout)
-	defer cancel()
-	appending := span.startAppend(&d)
-	isDuplicate, err = h.log.Append(ctx, d)
-	appending.end(isDuplicate, err)
-	return isDuplicate, err
-}
-
-// endpointOf returns the provider of the path; nil if there is none.
-func (h *Handler) endpointOf(r *http.Request) *providers.Provider {
-	return h.endpoints[strings.TrimSuffix(r.URL.Path, "/")]
-}
-
-// providerOf returns the name of the provider of the path; empty if there is none.
-func (h *Handler) providerOf(r *http.Request) string {
-	if provider := h.endpointOf(r); provider != nil {
-		return provider.Name()
-	}
-	return ""
-}
-
-// checkRequest checks what is known before the body is read: path, method and headers. It returns the provider of the
-// path, or the problem.
-func (h *Handler) checkRequest(r *http.Request) (*providers.Provider, *answer) {
-	provider := h.endpointOf(r)
+// checkRequest checks what is known before the body is read: path, method and headers. It returns the problem, or nil.
+func checkRequest(r *http.Request, provider *providers.Provider) *answer {
 	switch {
 	case provider == nil:
-		return nil, &notFound
+		return &notFound
 	case r.Method != http.MethodPost:
-		return nil, &wrongMethod
+		return &wrongMethod
 	case !isJSON(r.Header.Get("Content-Type")):
-		return nil, &notJSON
+		return &notJSON
 	case !isIdentity(r.Header.Values("Content-Encoding")):
-		return nil, &encoded
+		return &encoded
 	}
-	return provider, nil
+	return nil
 }
 
 // newReservation returns an empty reservation, for a body that is larger than its first buffer. conn is

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/payfold/payfold/internal/minutes"
+	"github.com/payfold/payfold/internal/providers"
 )
 
 type metrics struct {
@@ -50,15 +51,16 @@ func newMetrics(registerer prometheus.Registerer, served ...string) *metrics {
 	return m
 }
 
-func (m *metrics) observe(a answer, provider string, began time.Time) {
+// observe counts an answer. provider is nil if the delivery's path is no provider's; then the answer confirms nothing.
+func (m *metrics) observe(a answer, provider *providers.Provider, began time.Time) {
 	now := time.Now()
 	m.deliveries.WithLabelValues(a.name, a.reason).Inc()
 	m.duration.Observe(now.Sub(began).Seconds())
 	switch {
 	case a.confirmed():
-		m.stored.confirm(provider, began, now)
+		m.stored.confirm(provider.Name(), began, now)
 	case a.refusesEvent(), a.doubtsSignature():
-		m.stored.refuse(provider, began, a.refusesEvent())
+		m.stored.refuse(provider.Name(), began, a.refusesEvent())
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/payfold/payfold/internal/providers"
 )
 
 func TestATimeOfAClockThatWasAheadHidesNoLaterDelivery(t *testing.T) {
@@ -87,7 +89,7 @@ func TestADeliveryWithAnotherSignatureCounts(t *testing.T) {
 	began := time.Now()
 	for _, a := range answers {
 		m := newMetrics(prometheus.NewRegistry(), "stripe")
-		m.observe(a, "stripe", began)
+		m.observe(a, providers.Named("stripe"), began)
 		at := m.stored.givesUpAt()["stripe"]
 		refused := a.status == http.StatusServiceUnavailable && a != tooManyBodies || a == wrongSignature || a == wrongTime
 		require.Equal(t, refused, at.Equal(began.Add(3*24*time.Hour)), "%s %s", a.name, a.reason)
