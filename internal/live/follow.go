@@ -15,7 +15,6 @@ import (
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/identity"
-	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -209,7 +208,7 @@ func (f *follower) withDropped(batch []message) []message {
 // database refuses is halved until the event at fault is found. That event is quarantined
 // if the database refuses it again; the others are applied.
 func (f *follower) applyBatch(ctx context.Context, batch []message) error {
-	err := f.applyFresh(ctx, batch, f.projector.batches.apply)
+	_, err := f.applyFresh(ctx, batch, false)
 	var refused *store.RefusedError
 	if !errors.As(err, &refused) {
 		return err
@@ -228,11 +227,10 @@ func (f *follower) applyBatch(ctx context.Context, batch []message) error {
 // transaction may wait for a promotion first.
 const applyTimeout = store.HoldTimeout + 5*time.Second
 
-// applier applies a batch in one transaction; see Apply.
-type applier func(context.Context, projections.Rules, []events.Event, store.Advance) (Result, error)
-
 // applyFresh applies the messages of the share that are not applied yet and drops the others, in one transaction.
-func (f *follower) applyFresh(ctx context.Context, batch []message, apply applier) error {
+// quarantine says that there is one of them, which the database has refused; cause is then why it was quarantined, or
+// nil if it was applied.
+func (f *follower) applyFresh(ctx context.Context, batch []message, quarantine bool) (cause, err error) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	p, began := f.projector, time.Now()
@@ -252,14 +250,20 @@ func (f *follower) applyFresh(ctx context.Context, batch []message, apply applie
 	}
 	if len(from) == 0 && moveAll { // no transaction detects that the database has lost commits
 		if err := f.checkPositions(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(from) > 0 {
 		advance := store.Advance{LogID: f.logID, From: from, To: delivered, Digest: digest}
-		result, err := apply(ctx, p.Rules, decoded(fresh), advance)
+		list := decoded(fresh)
+		var result Result
+		if quarantine {
+			result, cause, err = p.batches.applyOrQuarantine(ctx, p.Rules, list[0], advance)
+		} else {
+			result, err = p.batches.apply(ctx, p.Rules, list, advance)
+		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.observe(ctx, result, began, delivered)
 		p.trace(fresh, result, began)
@@ -271,7 +275,7 @@ func (f *follower) applyFresh(ctx context.Context, batch []message, apply applie
 	if moveAll {
 		f.advancedAll = began
 	}
-	return nil
+	return cause, nil
 }
 
 // checkPositions returns store.ErrFenced if a checkpoint of the share is not where this projector has moved it.

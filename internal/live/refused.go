@@ -23,12 +23,7 @@ func (f *follower) applyRefused(ctx context.Context, batch []message, refused *s
 	if err := p.quarantine.CheckRoom(refused.Cause); err != nil {
 		return err
 	}
-	var cause error
-	orReject := func(ctx context.Context, rules projections.Rules, one []events.Event, advance store.Advance) (result Result, err error) {
-		result, cause, err = p.batches.applyOrQuarantine(ctx, rules, one[0], advance)
-		return result, err
-	}
-	err := f.applyFresh(ctx, batch, orReject)
+	cause, err := f.applyFresh(ctx, batch, true)
 	if err != nil || cause == nil {
 		return err
 	}
