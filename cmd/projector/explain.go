@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/cli"
+	"github.com/payfold/payfold/internal/eventlog"
 	"github.com/payfold/payfold/internal/proof"
 	"github.com/payfold/payfold/internal/report"
 	"github.com/payfold/payfold/internal/report/explain"
@@ -60,14 +61,17 @@ func (c *explainCommand) Check(faults *cli.Faults) {
 // Run prints the answer. The exit status is 3 if nothing is known.
 func (c *explainCommand) Run(ctx context.Context, streams cli.Streams) error {
 	logger := c.QuietLogger(streams.Err)
-	log, err := c.connect(logger)
-	if err != nil {
-		return err
+	var log *eventlog.Log // nil for a user: the answer is in the tables alone
+	if c.User == "" {
+		var err error
+		if log, err = c.connect(logger); err != nil {
+			return err
+		}
+		defer log.Close()
 	}
-	defer log.Close()
 	var answer explain.Answer
 	seq := c.Seq // of the message that a proof is about
-	err = c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
+	err := c.read(ctx, logger, func(ctx context.Context, tables *store.Store) (err error) {
 		switch {
 		case c.User != "":
 			answer, err = explain.ReadUser(ctx, tables, c.User, c.place, c.Limit)

@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"encoding/json"
+	"net"
 	"strings"
 	"testing"
 
@@ -110,6 +111,24 @@ func TestStatusShowsTwoProjectorsAndWhatCannotBeReached(t *testing.T) {
 	require.Len(t, status.Database.Outcomes, 2)
 	require.Contains(t, w.runWithExit(t, 0, "explain", "evt_1"), "It granted 200 credits.", "the log is not needed")
 	require.Contains(t, w.runWithExit(t, 1, "explain", "--seq", "4"), "not connected to the log: is ingest running on DATA_DIR "+w.dir)
+
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	accepted := make(chan int, 1)
+	go func() {
+		connections := 0
+		for {
+			if _, err := server.Accept(); err != nil {
+				accepted <- connections
+				return
+			}
+			connections++
+		}
+	}()
+	explained := w.runWithExit(t, 0, "explain", "--user", "u_1", "--nats-url=nats://"+server.Addr().String())
+	require.Contains(t, explained, "Can spend 200 credits now")
+	require.NoError(t, server.Close())
+	require.Zero(t, <-accepted, "what a user has is in the tables alone")
 }
 
 func TestExplainAnswersWithTheRealPrograms(t *testing.T) {

@@ -82,5 +82,5 @@ func explainedAt(ctx context.Context, tx pgx.Tx, seqs []int64) ([]explain.WithWh
 	if err != nil {
 		return nil, err
 	}
-	return explain.Events(ctx, tx, events)
+	return explain.Explained(ctx, tx, events)
 }

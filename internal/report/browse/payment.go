@@ -69,7 +69,7 @@ func explainedPart(ctx context.Context, tx pgx.Tx, where string, limit int, args
 		return out, err
 	}
 	out.Earlier = events.Earlier
-	out.Items, err = explain.Events(ctx, tx, events.Items)
+	out.Items, err = explain.Explained(ctx, tx, events.Items)
 	return out, err
 }
 

@@ -150,7 +150,7 @@ func (e *Event) read(ctx context.Context, tx pgx.Tx, schema string, limit int) (
 	if err := e.readUser(ctx, tx); err != nil {
 		return err
 	}
-	explained, err := Events(ctx, tx, append(others.Items, e.Event.ProcessedEvent))
+	explained, err := Explained(ctx, tx, append(others.Items, e.Event.ProcessedEvent))
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func TestTheSentencesOfTablesAreThoseOfTheirRows(t *testing.T) {
 		require.NoError(r, err)
 		require.NoError(r, pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
 			list := state.Events.Inserted()
-			explained, err := Events(ctx, tx, list)
+			explained, err := Explained(ctx, tx, list)
 			require.NoError(r, err)
 			rows := relatedOf(state)
 			for i, e := range explained {
@@ -81,7 +81,7 @@ func TestThePaymentsOfAPeriodAreReadFromTheTables(t *testing.T) {
 	require.NoError(t, err)
 	var said []string
 	require.NoError(t, pgx.BeginFunc(ctx, s.Pool(), func(tx pgx.Tx) error {
-		explained, err := Events(ctx, tx, state.Events.Inserted())
+		explained, err := Explained(ctx, tx, state.Events.Inserted())
 		for _, e := range explained {
 			said = append(said, e.Why)
 		}

@@ -81,7 +81,7 @@ var endOfTables string
 // goTo finds the sequence before which the page ends, and the moment that it shows. A page that ends at the present end
 // of tables that grow is of now.
 func (p *userPage) goTo(ctx context.Context, place Place, schema string) (err error) {
-	if place.At.After(p.At) {
+	if place.At.After(p.user.At) {
 		return fmt.Errorf("%w: %s is in the future", ErrPlace, at(place.At))
 	}
 	p.before = math.MaxInt64
@@ -106,14 +106,14 @@ func (p *userPage) goTo(ctx context.Context, place Place, schema string) (err er
 	if place == (Place{}) && !ends {
 		return nil
 	}
-	p.AsOf = &AsOf{At: place.At, Clock: ReceiptClock}
+	p.user.AsOf = &AsOf{At: place.At, Clock: ReceiptClock}
 	if !place.At.IsZero() {
-		p.AsOf.Clock = place.Clock
+		p.user.AsOf.Clock = place.Clock
 	}
 	if seq != nil {
-		p.AsOf.Seq = *seq
-		if p.AsOf.At.IsZero() {
-			p.AsOf.At = *received
+		p.user.AsOf.Seq = *seq
+		if p.user.AsOf.At.IsZero() {
+			p.user.AsOf.At = *received
 		}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (p *userPage) goToProviderTime(ctx context.Context, moment time.Time) error
 		return err
 	}
 	var seq *int64
-	if err := p.tx.QueryRow(ctx, placeOfUser, p.ID, first, moment, p.subscriptions).Scan(&seq); err != nil {
+	if err := p.tx.QueryRow(ctx, placeOfUser, p.user.ID, first, moment, p.subscriptions).Scan(&seq); err != nil {
 		return fmt.Errorf("look for the events from %s on: %w", at(moment), err)
 	}
 	if seq != nil {

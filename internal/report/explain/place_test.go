@@ -54,7 +54,7 @@ func TestAUserAsOfAMomentHasTheCreditsOfThatMoment(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.seq, user.AsOf.Seq)
 			require.Equal(t, c.packs, user.Packs.Sum)
-			require.Equal(t, c.grants, user.Subscription.Now)
+			require.Equal(t, c.grants, user.SubscriptionCredits.Now)
 			require.Equal(t, c.packs+c.grants, *user.Spendable)
 			require.Nil(t, user.Wallet)
 		})

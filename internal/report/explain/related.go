@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/tables"
 )
@@ -145,8 +146,11 @@ func (r related) readWaited(ctx context.Context, tx pgx.Tx, list []projections.P
 	return err
 }
 
-// bringsUser reports whether the event was the first of its subscription to name a user.
+// bringsUser reports whether the event was the first of its subscription to name a user. A payment brings its own user.
 func bringsUser(e projections.ProcessedEvent, s projections.SubscriptionState) bool {
+	if e.Action == string(events.Payment) {
+		return false
+	}
 	said := s.Facts.First(func(f *projections.Fact) bool { return f.EventID == e.EventID && f.User != "" })
 	return said != nil && s.UserID == said.User &&
 		s.Facts.First(func(f *projections.Fact) bool { return f.User != "" && f.Seq < said.Seq }) == nil

@@ -93,7 +93,7 @@ func TestAUserShowsEventsFromBeforeTheUserWasKnown(t *testing.T) {
 	require.Len(t, rows.Payments.Items, 1)
 	require.Equal(t, "t1", rows.Payments.Items[0].ProviderPaymentID)
 	require.EqualValues(t, 5, rows.Grants.Sum)
-	require.Equal(t, &Spendable{Now: 5}, rows.Subscription)
+	require.Equal(t, &Spendable{Now: 5}, rows.SubscriptionCredits)
 	require.Nil(t, rows.Credits)
 	require.Equal(t, "active", rows.Shown.Status)
 	require.Len(t, rows.Subscriptions.Items, 1)
@@ -140,11 +140,11 @@ func TestSpendableCreditsEqualTheView(t *testing.T) {
 	require.NoError(t, err)
 	rows, err := ReadUser(ctx, shop.Tables, "u1", Place{}, 100)
 	require.NoError(t, err)
-	require.Equal(t, &Spendable{Now: 1, Later: 200, Expired: 20}, rows.Subscription)
+	require.Equal(t, &Spendable{Now: 1, Later: 200, Expired: 20}, rows.SubscriptionCredits)
 	require.EqualValues(t, 221, rows.Grants.Sum)
 	var inView int64
 	require.NoError(t, shop.Tables.Pool().QueryRow(ctx, "select balance from credit_balance where user_id = 'u1'").Scan(&inView))
-	require.Equal(t, inView, rows.Packs.Sum+rows.Subscription.Now)
+	require.Equal(t, inView, rows.Packs.Sum+rows.SubscriptionCredits.Now)
 }
 
 func TestListsOfAUserWithManyRowsAreBounded(t *testing.T) {

@@ -18,23 +18,23 @@ import (
 // User shows what a user has, and which events gave it. All its rows are of one moment. Events, payments and
 // ledger lines are those of one page of the user's history.
 type User struct {
-	ID            string                              `json:"user_id"`
-	At            time.Time                           `json:"at"`                   // by the database's clock; it decides what is available and expired, if AsOf is nil
-	AsOf          *AsOf                               `json:"as_of"`                // the moment of Packs, Grants and Subscription; nil: now
-	Spendable     *int64                              `json:"spendable"`            // see setSpendable
-	Credits       *projections.Credits                `json:"credits"`              // of packs; nil if the user never had any
-	Packs         Lines                               `json:"one_time_ledger"`      // of kind one_time; their sum is the balance
-	Subscription  *Spendable                          `json:"subscription_credits"` // sums of Grants; nil if they are not summed
-	Grants        Lines                               `json:"subscription_ledger"`  // of kind subscription
-	Wallet        *Wallet                             `json:"wallet"`               // nil if the tables are not live, or the moment is an older one
-	Shown         *projections.Subscription           `json:"subscription"`         // the subscription that the user is shown
-	Subscriptions Part[projections.SubscriptionState] `json:"subscription_states"`
-	License       *projections.ProLicense             `json:"pro_license"`
-	Invitations   []invitations.Invitation            `json:"invitations,omitempty"` // the present ones, even if the tables are as of a sequence
-	Totals        []Total                             `json:"totals,omitzero"`       // of all payments; nil if the user has too many events, or an older moment is shown
-	Payments      Part[projections.Payment]           `json:"payments"`
-	Events        Part[WithWhy]                       `json:"events"`
-	Next          *int64                              `json:"next_before"` // the place of the next page, which is older; nil if this page is the oldest
+	ID                  string                              `json:"user_id"`
+	At                  time.Time                           `json:"at"`                   // by the database's clock; it decides what is available and expired, if AsOf is nil
+	AsOf                *AsOf                               `json:"as_of"`                // the moment of Packs, Grants and SubscriptionCredits; nil: now
+	Spendable           *int64                              `json:"spendable"`            // see setSpendable
+	Credits             *projections.Credits                `json:"credits"`              // of packs; nil if the user never had any
+	Packs               Lines                               `json:"one_time_ledger"`      // of kind one_time; their sum is the balance
+	SubscriptionCredits *Spendable                          `json:"subscription_credits"` // sums of Grants; nil if they are not summed
+	Grants              Lines                               `json:"subscription_ledger"`  // of kind subscription
+	Wallet              *Wallet                             `json:"wallet"`               // nil if the tables are not live, or the moment is an older one
+	Shown               *projections.Subscription           `json:"subscription"`         // the subscription that the user is shown
+	Subscriptions       Part[projections.SubscriptionState] `json:"subscription_states"`
+	License             *projections.ProLicense             `json:"pro_license"`
+	Invitations         []invitations.Invitation            `json:"invitations,omitempty"` // the present ones, even if the tables are as of a sequence
+	Totals              []Total                             `json:"totals,omitzero"`       // of all payments; nil if the user has too many events, or an older moment is shown
+	Payments            Part[projections.Payment]           `json:"payments"`
+	Events              Part[WithWhy]                       `json:"events"`
+	Next                *int64                              `json:"next_before"` // the place of the next page, which is older; nil if this page is the oldest
 }
 
 // Spendable sums the credits of subscriptions at one moment.
@@ -62,11 +62,11 @@ func (u User) decides() time.Time {
 // added up.
 func (u *User) setSpendable() {
 	switch {
-	case u.Subscription == nil:
+	case u.SubscriptionCredits == nil:
 	case u.Wallet != nil:
 		u.Spendable = &u.Wallet.Sums.Balance
 	default:
-		u.Spendable = new(u.Packs.Sum + u.Subscription.Now)
+		u.Spendable = new(u.Packs.Sum + u.SubscriptionCredits.Now)
 	}
 }
 
@@ -126,6 +126,6 @@ func (u *User) read(ctx context.Context, tx pgx.Tx, schema string, place Place, 
 	if err := u.readPage(ctx, tx, schema, place, limit); err != nil || schema != store.LiveSchema || u.AsOf != nil {
 		return err
 	}
-	u.Wallet, err = readWallet(ctx, tx, u.ID, limit, u.Subscription == nil)
+	u.Wallet, err = readWallet(ctx, tx, u.ID, limit, u.SubscriptionCredits == nil)
 	return err
 }

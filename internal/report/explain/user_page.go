@@ -30,16 +30,16 @@ const (
 // reads the payments that have no newer event of the user, the other events of these payments, and the
 // ledger lines from the first of these events on.
 type userPage struct {
-	*User
+	user          *User
 	tx            pgx.Tx
 	before        int64
 	limit         int
-	subscriptions []string
-	own           []int64 // sequences of the user's events that the page shows
+	subscriptions []string // ids of those whose events the page may show
+	own           []int64  // sequences of the user's events that the page shows
 }
 
 func (u *User) readPage(ctx context.Context, tx pgx.Tx, schema string, place Place, limit int) error {
-	p := userPage{User: u, tx: tx, limit: limit}
+	p := userPage{user: u, tx: tx, limit: limit}
 	if err := p.findSubscriptions(ctx); err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func (u *User) readPage(ctx context.Context, tx pgx.Tx, schema string, place Pla
 // findSubscriptions finds the subscriptions whose events the page may show.
 func (p *userPage) findSubscriptions(ctx context.Context) (err error) {
 	p.subscriptions, err = store.Collect(ctx, p.tx, "find the subscriptions", pgx.RowTo[string],
-		"select subscription_id from subscription_facts where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.ID, maxOthers+1)
+		"select subscription_id from subscription_facts where user_id = $1 order by stream_seq desc, subscription_id limit $2", p.user.ID, maxOthers+1)
 	if err != nil {
 		return err
 	}
 	if len(p.subscriptions) > maxOthers {
-		p.subscriptions, p.Events.More = p.subscriptions[:maxOthers], true
+		p.subscriptions, p.user.Events.More = p.subscriptions[:maxOthers], true
 	}
 	return nil
 }
@@ -94,16 +94,16 @@ var userEvents string
 // everything.
 func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
 	counted := p.limit * readsPerItem
-	found, err := store.Collect(ctx, p.tx, "find the events", pgx.RowTo[int64], userEvents, p.ID, p.before, counted+1, p.subscriptions)
+	found, err := store.Collect(ctx, p.tx, "find the events", pgx.RowTo[int64], userEvents, p.user.ID, p.before, counted+1, p.subscriptions)
 	if err != nil {
 		return 0, err
 	}
-	p.Events.More = p.Events.More || len(found) > counted
+	p.user.Events.More = p.user.Events.More || len(found) > counted
 	p.own = found[:min(p.limit, len(found))]
-	if p.Events.Earlier = int64(min(len(found), counted) - len(p.own)); p.Events.Earlier > 0 {
+	if p.user.Events.Earlier = int64(min(len(found), counted) - len(p.own)); p.user.Events.Earlier > 0 {
 		first = p.own[len(p.own)-1]
 	}
-	if p.before == math.MaxInt64 && !p.Events.More {
+	if p.before == math.MaxInt64 && !p.user.Events.More {
 		err = p.readTotals(ctx, found)
 	}
 	return first, err
@@ -112,7 +112,7 @@ func (p *userPage) findOwn(ctx context.Context) (first int64, err error) {
 // dropBefore leaves the events before a sequence to the next page.
 func (p *userPage) dropBefore(first int64) {
 	kept := sort.Search(len(p.own), func(i int) bool { return p.own[i] < first })
-	p.Events.Earlier += int64(len(p.own) - kept)
+	p.user.Events.Earlier += int64(len(p.own) - kept)
 	p.own = p.own[:kept]
 }
 
@@ -123,27 +123,28 @@ var userPayments string
 var userOtherEvents string
 
 func (p *userPage) readEvents(ctx context.Context) error {
-	payments, err := store.Collect(ctx, p.tx, "find the payments", pgx.RowTo[string], userPayments, p.ID, p.own, p.before, p.subscriptions)
+	payments, err := tables.Payments.Rows(ctx, p.tx, userPayments, p.user.ID, p.own, p.before, p.subscriptions)
 	if err != nil {
 		return err
 	}
-	p.Payments.More = p.Events.Earlier > 0
-	if p.Payments.Items, err = tables.Payments.Rows(ctx, p.tx, "where provider_payment_id = any($1) order by stream_seq, provider_payment_id desc", payments); err != nil {
-		return err
+	p.user.Payments = Part[projections.Payment]{Items: payments, More: p.user.Events.Earlier > 0}
+	names := make([]string, len(payments))
+	for i, payment := range payments {
+		names[i] = payment.ProviderPaymentID
 	}
 	others, err := store.Collect(ctx, p.tx, "find other events of the payments", pgx.RowTo[int64],
-		userOtherEvents, p.ID, payments, p.subscriptions, maxOthers+1)
+		userOtherEvents, p.user.ID, names, p.subscriptions, maxOthers+1)
 	if err != nil {
 		return err
 	}
 	if len(others) > maxOthers {
-		others, p.Events.More = others[:maxOthers], true
+		others, p.user.Events.More = others[:maxOthers], true
 	}
 	list, err := tables.ProcessedEvents.Rows(ctx, p.tx, "where stream_seq = any($1) order by stream_seq", append(others, p.own...))
 	if err != nil {
 		return err
 	}
-	p.Events.Items, err = Events(ctx, p.tx, list)
+	p.user.Events.Items, err = Explained(ctx, p.tx, list)
 	return err
 }
 
@@ -172,7 +173,7 @@ var userLedgerSQL string
 func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, complete bool, err error) {
 	out = map[string]*userLedger{projections.KindOneTime: {}, projections.KindSubscription: {}}
 	maxLines := int64(p.limit) * readsPerItem
-	rows, _ := p.tx.Query(ctx, userLedgerSQL, p.ID, p.before, p.limit, maxLines+1, p.decides()) // ForEachRow returns its error
+	rows, _ := p.tx.Query(ctx, userLedgerSQL, p.user.ID, p.before, p.limit, maxLines+1, p.user.decides()) // ForEachRow returns its error
 	var kind string
 	var l userLedger
 	lines := int64(0)
@@ -190,11 +191,11 @@ func (p *userPage) addUp(ctx context.Context) (out map[string]*userLedger, compl
 // readLines reads the lines from the sequence first on.
 func (p *userPage) readLines(ctx context.Context, ledgers map[string]*userLedger, first int64) (err error) {
 	packs, grants := ledgers[projections.KindOneTime], ledgers[projections.KindSubscription]
-	if p.Packs, err = p.linesOf(ctx, projections.KindOneTime, packs, first); err != nil {
+	if p.user.Packs, err = p.linesOf(ctx, projections.KindOneTime, packs, first); err != nil {
 		return err
 	}
-	p.Grants, err = p.linesOf(ctx, projections.KindSubscription, grants, first)
-	p.Subscription = &grants.spendable
+	p.user.Grants, err = p.linesOf(ctx, projections.KindSubscription, grants, first)
+	p.user.SubscriptionCredits = &grants.spendable
 	return err
 }
 
@@ -214,25 +215,25 @@ func (p *userPage) linesOf(ctx context.Context, kind string, l *userLedger, firs
 // Postgres read all lines of the user.
 func (p *userPage) linesOfEvents(ctx context.Context, events []string) ([]projections.LedgerLine, error) {
 	lines, err := tables.LedgerLines.Rows(ctx, p.tx, "where event_id = any($1) order by stream_seq, event_id, provider_payment_id, line", events)
-	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.ID }), err
+	return slices.DeleteFunc(lines, func(line projections.LedgerLine) bool { return line.UserID != p.user.ID }), err
 }
 
 // readSomeLines reads only the lines of the page's events. It is for users with too many lines.
 func (p *userPage) readSomeLines(ctx context.Context) error {
 	var events []string
-	for _, e := range p.Events.Items {
+	for _, e := range p.user.Events.Items {
 		events = append(events, e.EventID)
 	}
 	lines, err := p.linesOfEvents(ctx, events)
 	if err != nil {
 		return err
 	}
-	p.Packs.More, p.Grants.More = p.Events.Earlier > 0, p.Events.Earlier > 0
-	p.Packs.NotSummed, p.Grants.NotSummed = true, true
+	p.user.Packs.More, p.user.Grants.More = p.user.Events.Earlier > 0, p.user.Events.Earlier > 0
+	p.user.Packs.NotSummed, p.user.Grants.NotSummed = true, true
 	for _, line := range lines {
-		of := &p.Grants
+		of := &p.user.Grants
 		if line.Kind == projections.KindOneTime {
-			of = &p.Packs
+			of = &p.user.Packs
 		}
 		of.Items = append(of.Items, line)
 	}
@@ -254,7 +255,7 @@ var userTotals string
 
 // readTotals adds up the payments that the user's events name.
 func (p *userPage) readTotals(ctx context.Context, events []int64) (err error) {
-	p.Totals, err = store.Collect(ctx, p.tx, "add up the payments", pgx.RowToStructByName[Total], userTotals, p.ID, events)
+	p.user.Totals, err = store.Collect(ctx, p.tx, "add up the payments", pgx.RowToStructByName[Total], userTotals, p.user.ID, events)
 	return err
 }
 

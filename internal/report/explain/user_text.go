@@ -23,7 +23,7 @@ func (u User) text(p *page.Page) {
 	if u.Grants.Empty() {
 		p.Line("  none")
 	} else {
-		if sums := u.Subscription; sums != nil {
+		if sums := u.SubscriptionCredits; sums != nil {
 			p.Line("  %d available now, %d later, %d expired", sums.Now, sums.Later, sums.Expired)
 		}
 		ledgerText(p, u.Grants)
@@ -81,14 +81,14 @@ func (u User) invitationsText(p *page.Page) {
 // spendableText says what the user can spend.
 func (u User) spendableText(p *page.Page) {
 	switch {
-	case u.Subscription == nil:
+	case u.SubscriptionCredits == nil:
 		p.Line("What the user can spend is not added up: the ledger has too many lines. A higher --limit adds up more.")
 	case u.AsOf != nil:
 		p.Line("As of seq %d, %s: these tables granted %s: %d of packs, %d of subscriptions, spends not subtracted.",
-			u.AsOf.Seq, at(u.AsOf.At), page.Count(*u.Spendable, "credit"), u.Packs.Sum, u.Subscription.Now)
+			u.AsOf.Seq, at(u.AsOf.At), page.Count(*u.Spendable, "credit"), u.Packs.Sum, u.SubscriptionCredits.Now)
 	case u.Wallet == nil:
 		p.Line("These tables grant %s now: %d of packs, %d of subscriptions. Spends are known for the live tables only.",
-			page.Count(*u.Spendable, "credit"), u.Packs.Sum, u.Subscription.Now)
+			page.Count(*u.Spendable, "credit"), u.Packs.Sum, u.SubscriptionCredits.Now)
 	case u.Wallet.Sums.Owed() > 0:
 		p.Line("Can spend nothing, and owes %s, which the next credits pay.", page.Count(u.Wallet.Sums.Owed(), "credit"))
 	default:

@@ -20,8 +20,8 @@ type WithWhy struct {
 	Product string `json:"-"` // that the catalogue does not have, if it was rejected for that
 }
 
-// Events explains events, in a fixed number of statements.
-func Events(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) ([]WithWhy, error) {
+// Explained explains events, in a fixed number of statements.
+func Explained(ctx context.Context, tx pgx.Tx, list []projections.ProcessedEvent) ([]WithWhy, error) {
 	rows, err := readRelated(ctx, tx, list)
 	if err != nil {
 		return nil, err
