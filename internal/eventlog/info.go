@@ -215,7 +215,7 @@ func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Wai
 		}
 		first, err := consumer.Next(jetstream.FetchContext(ctx))
 		if err == nil {
-			out.Oldest, _, err = wire.Decode(first)
+			out.Oldest, _, err = wire.FromConsumer(first)
 		}
 		return err
 	})

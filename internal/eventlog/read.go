@@ -144,7 +144,7 @@ func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContex
 		case err != nil:
 			return fmt.Errorf("read the log: %w", err)
 		}
-		out, nth, err := wire.Decode(m)
+		out, nth, err := wire.FromConsumer(m)
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (l *Log) message(ctx context.Context, seq uint64) (events.Message, error) {
 	if err != nil {
 		return events.Message{}, fmt.Errorf("read the message at seq %d: %w", seq, err)
 	}
-	return wire.Build(raw.Sequence, raw.Subject, raw.Header, raw.Data, raw.Time)
+	return wire.FromServer(raw.Sequence, raw.Subject, raw.Header, raw.Data, raw.Time)
 }
 
 // TraceParent returns the trace context of the delivery at seq, "" if it has none. It fails if the

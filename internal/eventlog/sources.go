@@ -220,7 +220,7 @@ func readBlocks(ctx context.Context, store *blockstore.Store, from, until uint64
 		if ctx.Err() != nil {
 			return whyEnded(ctx)
 		}
-		m, err := wire.Parse(r.Seq, string(r.Subject), r.Header, r.Body, time.Unix(0, r.Stored))
+		m, err := wire.FromFile(r.Seq, string(r.Subject), r.Header, r.Body, time.Unix(0, r.Stored))
 		if err != nil {
 			return fmt.Errorf("%w: %w", blockstore.ErrUnexpectedLayout, err)
 		}

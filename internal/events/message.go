@@ -63,10 +63,18 @@ func NewMessage(seq uint64, partition int, a Attributes, body []byte, stored tim
 	}
 }
 
-// parseReceived accepts exactly the form of docs/fingerprint.md, because the time is a part of the leaf.
+// receivedForm is the form of HeaderReceivedAt: UTC, in microseconds. docs/fingerprint.md has it, because the time is a
+// part of the leaf.
+const receivedForm = "2006-01-02T15:04:05.000000Z"
+
+// FormatReceived writes the value of HeaderReceivedAt.
+func FormatReceived(t time.Time) string {
+	return t.UTC().Truncate(time.Microsecond).Format(receivedForm)
+}
+
+// parseReceived accepts exactly that form.
 func parseReceived(text string) (time.Time, bool) {
-	const form = "2006-01-02T15:04:05.000000Z"
-	if len(text) != len(form) || text[len(form)-1] != 'Z' || text[len("2006-01-02T15:04:05")] != '.' {
+	if len(text) != len(receivedForm) || text[len(receivedForm)-1] != 'Z' || text[len("2006-01-02T15:04:05")] != '.' {
 		return time.Time{}, false
 	}
 	received, err := time.Parse(time.RFC3339Nano, text) // it is fast only for the layouts of RFC 3339

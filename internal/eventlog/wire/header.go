@@ -34,17 +34,18 @@ func (h Header) List() ([]events.Header, error) {
 
 // TraceParent returns the trace context of the delivery (traceparent, W3C), "" if it has none.
 // Headers from the archive are not looked at.
-func (h Header) TraceParent() (value string) {
+func (h Header) TraceParent() string {
 	if !bytes.Contains(h.Plain, []byte(headerTrace)) {
 		return h.Decoded.Get(headerTrace)
 	}
-	plainLines(string(h.Plain), func(name, text string) bool {
-		if name == headerTrace {
-			value = text
+	lines, isPlain := plainLines(string(h.Plain))
+	for isPlain && lines != endOfLines {
+		var name, value string
+		if name, value, lines, isPlain = cutLine(lines); isPlain && name == headerTrace {
+			return value
 		}
-		return name != headerTrace
-	})
-	return value
+	}
+	return ""
 }
 
 // all returns the headers as they are; those of one name are in their order.
@@ -98,71 +99,63 @@ func (a *attributes) original(stored time.Time) (events.Attributes, time.Time) {
 
 // attributesOf reads a decoded header. If a header has several values, the first counts.
 func attributesOf(header nats.Header) (a attributes) {
-	for _, name := range readHeaders {
-		*a.field(name) = header.Get(name)
+	for name, values := range header {
+		if field := a.field(name); field != nil && len(values) > 0 {
+			*field = values[0]
+		}
 	}
 	return a
-}
-
-// readHeaders are the headers for which attributes has a field.
-var readHeaders = []string{
-	events.HeaderID, events.HeaderProvider, events.HeaderSource, events.HeaderSigned, events.HeaderSignature, events.HeaderKey,
-	events.HeaderReceivedAt, events.HeaderForm, headerEventID, headerStoredAt,
 }
 
 // plainAttributes parses a header in the form in which ingest writes it, one "Key: value"
 // in each line. It is much faster than the library. isPlain is false for a header that the
 // library might read differently.
 func plainAttributes(header string) (a attributes, isPlain bool) {
-	isPlain = plainLines(header, func(name, value string) bool {
-		field := a.field(name)
-		if field == nil {
-			return true
+	lines, isPlain := plainLines(header)
+	for isPlain && lines != endOfLines {
+		var name, value string
+		name, value, lines, isPlain = cutLine(lines)
+		if field := a.field(name); field != nil {
+			isPlain = isPlain && *field == ""
+			*field = value
 		}
-		known := *field != ""
-		*field = value
-		return !known
-	})
+	}
 	return a, isPlain
 }
 
 // plainHeaders is plainAttributes for all headers.
 func plainHeaders(header string) (list []events.Header, isPlain bool) {
 	list = make([]events.Header, 0, maxHeaders)
-	isPlain = plainLines(header, func(name, value string) bool {
-		list = append(list, events.Header{Name: name, Value: value})
-		return true
-	})
+	lines, isPlain := plainLines(header)
+	for isPlain && lines != endOfLines {
+		var h events.Header
+		h.Name, h.Value, lines, isPlain = cutLine(lines)
+		list = append(list, h)
+	}
 	return list, isPlain
 }
 
 func byName(a, b events.Header) int { return strings.Compare(a.Name, b.Name) }
 
-// plainLines calls each with the name and the value of every line. It ends and returns false if each returns false, or
-// at a line in another form than "Key: value".
-func plainLines(header string, each func(name, value string) bool) bool {
+// plainLines returns the lines of a header for cutLine, up to endOfLines.
+func plainLines(header string) (lines string, isPlain bool) {
 	if header == "" {
-		return true
+		return endOfLines, true
 	}
-	rest, hasVersion := strings.CutPrefix(header, "NATS/1.0\r\n")
-	if !hasVersion {
-		return false
+	return strings.CutPrefix(header, "NATS/1.0\r\n")
+}
+
+const endOfLines = "\r\n"
+
+// cutLine cuts off the first line. isPlain is false if it has another form than "Key: value".
+func cutLine(lines string) (name, value, rest string, isPlain bool) {
+	end, colon := strings.IndexByte(lines, '\n'), strings.IndexByte(lines, ':')
+	if colon < 0 || end < colon+len(": x\r") {
+		return "", "", "", false
 	}
-	for rest != "\r\n" {
-		end, colon := strings.IndexByte(rest, '\n'), strings.IndexByte(rest, ':')
-		if colon < 0 || end < colon+len(": x\r") {
-			return false
-		}
-		key, value := rest[:colon], rest[colon+len(": "):end-len("\r")]
-		if rest[colon+1] != ' ' || rest[end-1] != '\r' || !isWord(key) || value[0] <= ' ' || value[len(value)-1] <= ' ' {
-			return false
-		}
-		rest = rest[end+1:]
-		if !each(key, value) {
-			return false
-		}
-	}
-	return true
+	name, value = lines[:colon], lines[colon+len(": "):end-len("\r")]
+	isPlain = lines[colon+1] == ' ' && lines[end-1] == '\r' && isWord(name) && value[0] > ' ' && value[len(value)-1] > ' '
+	return name, value, lines[end+1:], isPlain
 }
 
 func isWord(key string) bool {

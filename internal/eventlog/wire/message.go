@@ -21,8 +21,6 @@ const (
 	headerTraceState = "tracestate"
 )
 
-const receivedAtLayout = "2006-01-02T15:04:05.000000Z07:00"
-
 // maxHeaders is how many headers New makes at most.
 const maxHeaders = 12
 
@@ -37,7 +35,7 @@ func New(d events.Delivery, stream string, partitions int) *nats.Msg {
 		{events.HeaderSigned, d.Signed},
 		{events.HeaderSignature, d.Signature},
 		{events.HeaderKey, d.KeyFingerprint},
-		{events.HeaderReceivedAt, d.ReceivedAt.UTC().Truncate(time.Microsecond).Format(receivedAtLayout)},
+		{events.HeaderReceivedAt, events.FormatReceived(d.ReceivedAt)},
 		{headerKind, token(d.Event.Kind)},
 		{headerType, token(d.Event.Type)},
 		{headerTrace, d.TraceParent},
@@ -73,19 +71,19 @@ func token(s string) string {
 	return s
 }
 
-// Decode converts a message that a consumer has delivered. nth is its number among the messages
+// FromConsumer returns a message that a consumer has delivered. nth is its number among the messages
 // of its consumer, from 1.
-func Decode(m jetstream.Msg) (out events.Message, nth uint64, err error) {
+func FromConsumer(m jetstream.Msg) (out events.Message, nth uint64, err error) {
 	meta, err := m.Metadata()
 	if err != nil {
 		return events.Message{}, 0, fmt.Errorf("read a message's metadata: %w", err)
 	}
-	out, err = Build(meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data(), meta.Timestamp)
+	out, err = FromServer(meta.Sequence.Stream, m.Subject(), m.Headers(), m.Data(), meta.Timestamp)
 	return out, meta.Sequence.Consumer, err
 }
 
-// Parse converts a message whose header is as the server stores it. The result shares the body.
-func Parse(seq uint64, subject string, header, body []byte, stored time.Time) (events.Message, error) {
+// FromFile returns a message whose header is as the server stores it. The result shares the body.
+func FromFile(seq uint64, subject string, header, body []byte, stored time.Time) (events.Message, error) {
 	a, isPlain := plainAttributes(string(header))
 	if !isPlain {
 		decoded, err := nats.DecodeHeadersMsg(header)
@@ -94,15 +92,15 @@ func Parse(seq uint64, subject string, header, body []byte, stored time.Time) (e
 		}
 		a = attributesOf(decoded)
 	}
-	return build(seq, subject, a, body, stored)
+	return newMessage(seq, subject, a, body, stored)
 }
 
-// Build converts a message whose header is decoded. The result shares the body.
-func Build(seq uint64, subject string, header nats.Header, body []byte, stored time.Time) (events.Message, error) {
-	return build(seq, subject, attributesOf(header), body, stored)
+// FromServer returns a message whose header the client has decoded. The result shares the body.
+func FromServer(seq uint64, subject string, header nats.Header, body []byte, stored time.Time) (events.Message, error) {
+	return newMessage(seq, subject, attributesOf(header), body, stored)
 }
 
-func build(seq uint64, subject string, a attributes, body []byte, stored time.Time) (events.Message, error) {
+func newMessage(seq uint64, subject string, a attributes, body []byte, stored time.Time) (events.Message, error) {
 	partition, err := strconv.Atoi(strings.TrimPrefix(subject, SubjectPrefix))
 	if err != nil {
 		return events.Message{}, fmt.Errorf("message %d has subject %q, which names no partition", seq, subject)

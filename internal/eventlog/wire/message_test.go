@@ -27,10 +27,10 @@ func TestAMessageHasWhatItsDeliveryHas(t *testing.T) {
 			Provider: d.Provider, Source: d.Source, Signed: d.Signed, Signature: d.Signature, KeyFingerprint: d.KeyFingerprint,
 		}
 		m := New(d, "PAYMENTS", 8)
-		got, err := Build(7, m.Subject, m.Header, m.Data, stored)
+		got, err := FromServer(7, m.Subject, m.Header, m.Data, stored)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		got, err = Parse(7, m.Subject, plainBlock(m.Header), m.Data, stored)
+		got, err = FromFile(7, m.Subject, plainBlock(m.Header), m.Data, stored)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -39,7 +39,7 @@ func TestAMessageHasWhatItsDeliveryHas(t *testing.T) {
 func TestAMessageInAnotherFormSaysSo(t *testing.T) {
 	t.Parallel()
 	for text, form := range map[string]events.Form{"": 0, "0": 0, "1": 1, "254": 254, "255": 255, "256": 255, "-1": 255, "sealed": 255} {
-		m, err := Build(1, Subject(0), nats.Header{events.HeaderForm: {text}}, nil, time.Time{})
+		m, err := FromServer(1, Subject(0), nats.Header{events.HeaderForm: {text}}, nil, time.Time{})
 		require.NoError(t, err)
 		require.Equal(t, form, m.Form, text)
 	}

@@ -40,7 +40,7 @@ func TestARestoredMessageReadsLikeTheLostOne(t *testing.T) {
 			require.True(t, name == "Nats-Expected-Last-Sequence" || !hasFold(name, serverPrefix), name)
 		}
 		later := stored.Add(time.Hour)
-		got, err := Build(7, m.Subject, m.Header, body, later)
+		got, err := FromServer(7, m.Subject, m.Header, body, later)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		list, err := Header{Decoded: m.Header}.List()
@@ -48,7 +48,7 @@ func TestARestoredMessageReadsLikeTheLostOne(t *testing.T) {
 		require.Equal(t, lost, append([]events.Header{}, list...))
 
 		block := plainBlock(m.Header)
-		got, err = Parse(7, m.Subject, block, body, later)
+		got, err = FromFile(7, m.Subject, block, body, later)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		list, err = Header{Plain: block}.List()
@@ -73,7 +73,7 @@ func TestATimeThatNoRestoreWroteIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	stored := time.Unix(1, 0).UTC()
 	for _, text := range []string{"yesterday", "2026-01-02", "2026-01-02T03:04:05+01:00", "2026-01-02T03:04:05.0Z"} {
-		m, err := Build(1, Subject(0), nats.Header{headerStoredAt: {text}, events.HeaderID: {"e1"}}, nil, stored)
+		m, err := FromServer(1, Subject(0), nats.Header{headerStoredAt: {text}, events.HeaderID: {"e1"}}, nil, stored)
 		require.NoError(t, err)
 		require.Equal(t, stored, m.StoredAt, text)
 		require.Equal(t, "e1", m.ID)
