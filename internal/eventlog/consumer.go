@@ -32,31 +32,37 @@ const (
 // is gone.
 var errConsumerDeleted = fmt.Errorf("%w: the server has deleted the reader's consumer", ErrDisconnected)
 
-// withConsumer creates a consumer, calls use, and deletes the consumer. If this process
-// or its connection ends first, the server deletes the consumer within seconds. The
-// consumer stays alive while use runs, even if use reads slowly. If the server loses it,
-// the context of use ends with errConsumerDeleted as its cause.
-func (l *Log) withConsumer(ctx context.Context, config jetstream.ConsumerConfig, use func(context.Context, jetstream.Consumer) error) error {
+// consume creates a consumer, which stays alive until stop deletes it, even if it is used slowly. If this
+// process or its connection ends first, the server deletes the consumer within seconds. Use it with the
+// context: if the server loses the consumer, the context ends with errConsumerDeleted as its cause.
+func (l *Log) consume(
+	ctx context.Context, config jetstream.ConsumerConfig,
+) (_ context.Context, _ jetstream.Consumer, stop func(), _ error) {
 	// With a name chosen here, a consumer can be deleted even if the answer that it was
 	// created is lost.
 	config.Name = "reader_" + rand.Text()
 	config.AckPolicy = jetstream.AckNonePolicy
 	config.MemoryStorage, config.Replicas = true, 1
 	config.InactiveThreshold = consumerTimeout
-	defer l.deleteConsumer(ctx, config.Name)
 	consumer, err := l.js.CreateConsumer(ctx, l.name, config)
 	if err != nil {
-		return l.whyFailed(ctx, fmt.Errorf("create a reader: %w", err))
+		err = fmt.Errorf("create a reader: %w", err)
+	} else {
+		err = l.awaitConsumer(ctx, config.Name)
 	}
-	if err := l.awaitConsumer(ctx, config.Name); err != nil {
-		return l.whyFailed(ctx, err)
+	if err != nil {
+		err = l.whyFailed(ctx, err)
+		l.deleteConsumer(ctx, config.Name)
+		return nil, nil, nil, err
 	}
 	using, cancel := context.WithCancelCause(ctx)
 	var keeping sync.WaitGroup
 	keeping.Go(func() { cancel(l.keepAlive(using, config.Name)) })
-	defer keeping.Wait()
-	defer cancel(nil)
-	return use(using, consumer)
+	return using, consumer, func() {
+		cancel(nil)
+		keeping.Wait()
+		l.deleteConsumer(ctx, config.Name)
+	}, nil
 }
 
 // deleteConsumer asks the server once. If the question is lost, the server deletes the consumer

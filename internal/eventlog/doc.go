@@ -16,15 +16,12 @@
 //	log.go, connect.go  a connection to the stream
 //	stream.go           creates the stream, and never changes an existing one
 //	info.go             describes the stream, and counts the messages of a partition that wait
-//	append.go           writes an event (package appends: group commit)
+//	append.go           writes an event (package appends: group commit), if appends can be confirmed now
+//	watch.go            asks regularly whether they can
 //	settings.go         the settings of a stream, and which of them keep every event
-//	state.go            whether appends can be confirmed now; watch.go asks regularly
-//	health.go           whether the embedded server still stores messages, asked after a timeout
-//	durable.go          readers in other processes ask which messages are durable
+//	durable.go          which messages are durable; readers in other processes ask the writing one
 //	read.go             reads what only the archive has, then a backlog from the files, then messages as they come
-//	read_until.go       a read with an end; reads the server's files, or receives the messages
-//	sources.go          which of archive and server gives the next messages of such a read
-//	archived.go         the archive, opened when a reader needs it
+//	sources.go          which of archive, files and server gives the next messages of a read with an end
 //	consumer.go         the consumer that a reader has on the server, and how it is removed
 //	embedded.go         the server inside this process
 //	restore.go          creates a lost log again

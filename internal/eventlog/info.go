@@ -201,7 +201,7 @@ type Waiting struct {
 }
 
 // Waiting counts the messages of a partition after a position, without reading them all.
-func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Waiting, err error) {
+func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (Waiting, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.request)
 	defer cancel()
 	config := jetstream.ConsumerConfig{
@@ -209,18 +209,21 @@ func (l *Log) Waiting(ctx context.Context, partition int, after uint64) (out Wai
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
 		HeadersOnly: true,
 	}
-	err = l.withConsumer(ctx, config, func(ctx context.Context, consumer jetstream.Consumer) error {
-		if out.Count = consumer.CachedInfo().NumPending; out.Count == 0 {
-			return nil
-		}
-		first, err := consumer.Next(jetstream.FetchContext(ctx))
-		if err == nil {
-			out.Oldest, _, err = wire.FromConsumer(first)
-		}
-		return err
-	})
+	ctx, consumer, stop, err := l.consume(ctx, config)
 	if err != nil {
 		return Waiting{}, fmt.Errorf("count the messages of partition %d: %w", partition, err)
+	}
+	defer stop()
+	out := Waiting{Count: consumer.CachedInfo().NumPending}
+	if out.Count == 0 {
+		return out, nil
+	}
+	first, err := consumer.Next(jetstream.FetchContext(ctx))
+	if err == nil {
+		out.Oldest, _, err = wire.FromConsumer(first)
+	}
+	if err != nil {
+		return Waiting{}, fmt.Errorf("read the oldest message of partition %d after seq %d: %w", partition, after, err)
 	}
 	return out, nil
 }

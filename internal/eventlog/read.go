@@ -112,16 +112,20 @@ func (l *Log) readUntil(ctx context.Context, from, until uint64, headers bool, d
 // receive is Read with a context from whileConnected. limits bound how long it waits for a
 // message.
 func (l *Log) receive(ctx context.Context, from uint64, deliver deliverFunc, limits ...jetstream.NextOpt) error {
-	return l.withConsumer(ctx, consumerFrom(from), func(ctx context.Context, consumer jetstream.Consumer) error {
-		return l.pull(ctx, consumer, maxPullBytes, from, deliver, limits...)
-	})
+	ctx, consumer, stop, err := l.consume(ctx, consumerFrom(from))
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return l.pull(ctx, consumer, maxPullBytes, from, deliver, limits...)
 }
 
 func consumerFrom(seq uint64) jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: seq}
 }
 
-// pull delivers the messages of a consumer that begins with from. It requests so many bytes in advance.
+// pull delivers the messages of a consumer that begins with from, each when it is durable. It requests so many bytes in
+// advance.
 func (l *Log) pull(ctx context.Context, consumer jetstream.Consumer, bytes int, from uint64, deliver deliverFunc, limits ...jetstream.NextOpt) error {
 	iterator, err := consumer.Messages(jetstream.PullMaxBytes(bytes), jetstream.PullExpiry(pullTimeout))
 	if err != nil {
@@ -129,10 +133,6 @@ func (l *Log) pull(ctx context.Context, consumer jetstream.Consumer, bytes int, 
 	}
 	defer iterator.Stop()
 	defer context.AfterFunc(ctx, iterator.Stop)()
-	return l.deliverFrom(ctx, iterator, from, deliver, limits)
-}
-
-func (l *Log) deliverFrom(ctx context.Context, iterator jetstream.MessagesContext, from uint64, deliver deliverFunc, limits []jetstream.NextOpt) error {
 	durable := uint64(0)
 	for next := from; ; next++ {
 		m, err := iterator.Next(limits...)

@@ -271,38 +271,44 @@ var errNotPlaced = errors.New("NATS places no reader there")
 // read. The error is nil if it has read all of them. It is an unreadableError only if it was the server that did not
 // deliver, and not, for example, if NATS makes no consumer.
 func (s *Scrubber) readCopy(ctx context.Context, server string, seq, last uint64) (next uint64, err error) {
+	ctx, stop, err := s.config.Log.whileConnected(ctx)
+	if err != nil {
+		return seq, err
+	}
+	defer stop()
+	for range maxPlacements {
+		if next, err = s.readPlaced(ctx, server, seq, last); !errors.Is(err, errNotPlaced) {
+			break
+		}
+	}
+	return next, err
+}
+
+// readPlaced is readCopy if NATS places the consumer on that server; otherwise it returns errNotPlaced.
+func (s *Scrubber) readPlaced(ctx context.Context, server string, seq, last uint64) (next uint64, err error) {
 	l, next := s.config.Log, seq
-	ctx, stop, err := l.whileConnected(ctx)
+	ctx, consumer, stop, err := l.consume(ctx, consumerFrom(seq))
 	if err != nil {
 		return next, err
 	}
 	defer stop()
-	end := errors.New("the end")
-	for range maxPlacements {
-		err := l.withConsumer(ctx, consumerFrom(seq), func(ctx context.Context, consumer jetstream.Consumer) error {
-			if l.leader(consumer.CachedInfo().Cluster) != server {
-				return errNotPlaced
-			}
-			err := l.pull(ctx, consumer, scrubPull, seq, func(m events.Message, _ wire.Header) error {
-				if next = m.Seq + 1; next > last {
-					return end
-				}
-				return s.pace(ctx, len(m.Body))
-			}, jetstream.NextMaxWait(messageTimeout))
-			switch {
-			case ctx.Err() != nil:
-				return whyEnded(ctx)
-			case errors.Is(err, end), errors.Is(err, ErrDisconnected):
-				return err
-			}
-			return &unreadableError{next, err} // the server has the consumer, and does not deliver
-		})
-		if errors.Is(err, end) {
-			return next, nil
-		}
-		if !errors.Is(err, errNotPlaced) {
-			return next, err
-		}
+	if l.leader(consumer.CachedInfo().Cluster) != server {
+		return next, errNotPlaced
 	}
-	return next, errNotPlaced
+	end := errors.New("the end")
+	err = l.pull(ctx, consumer, scrubPull, seq, func(m events.Message, _ wire.Header) error {
+		if next = m.Seq + 1; next > last {
+			return end
+		}
+		return s.pace(ctx, len(m.Body))
+	}, jetstream.NextMaxWait(messageTimeout))
+	switch {
+	case ctx.Err() != nil:
+		return next, whyEnded(ctx)
+	case errors.Is(err, end):
+		return next, nil
+	case errors.Is(err, ErrDisconnected):
+		return next, err
+	}
+	return next, &unreadableError{next, err} // the server has the consumer, and does not deliver
 }
