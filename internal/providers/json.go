@@ -270,3 +270,31 @@ func unescape(inside []byte) (text []byte, broken bool) {
 	text, err := jsontext.AppendUnquote(nil, quoted)
 	return text, err != nil
 }
+
+// maxDepth bounds how deeply objects and arrays nest in a body.
+const maxDepth = 100
+
+// tooDeep reports whether a body nests deeper than that. It counts the brackets outside of strings, and does not check
+// the syntax; the decoder does that later.
+func tooDeep(body []byte) bool {
+	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= maxDepth {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}

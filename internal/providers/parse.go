@@ -21,9 +21,6 @@ type SyntaxError struct{ Detail string }
 
 func (e *SyntaxError) Error() string { return e.Detail }
 
-// maxDepth bounds how deeply objects and arrays nest in a body.
-const maxDepth = 100
-
 // Parse decodes one body of the provider. The body must be exactly one JSON object in valid UTF-8, at most maxDepth
 // deep. It must have the provider's id, type and object exactly once; id and type must be non-empty strings without lone
 // surrogates, and the object an object. It must have what no body of the provider lacks, and one of its types if these
@@ -347,29 +344,4 @@ func areProrated(items []events.Item) (prorated bool) {
 		prorated = true
 	}
 	return prorated
-}
-
-// tooDeep counts the brackets outside of strings. It does not check the syntax; the decoder
-// does that later.
-func tooDeep(body []byte) bool {
-	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['}) <= maxDepth {
-		return false
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(body); i++ {
-		switch c := body[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
