@@ -8,7 +8,7 @@ create table reversal (
   amount              bigint check (amount >= 0),
   total               bigint check (total >= 0),
   paid                bigint check (paid >= 0),
-  credits             bigint check (credits > 0),
+  credits             bigint check (credits >= 0),
   occurred_at         timestamptz not null,
   stream_seq          bigint not null
 )
