@@ -119,7 +119,7 @@ type Item struct {
 }
 
 // Reversal is what an event says of a refund or a chargeback. Its amounts are in the minor unit of the payment's
-// currency.
+// currency, but Amount is in that of Currency if the event names one.
 type Reversal struct {
 	ID     string // the provider's id of the refund or dispute; empty if it has none
 	Cause  Cause
@@ -127,6 +127,8 @@ type Reversal struct {
 	Amount Number // what it takes back
 	Total  Number // all that reversals have taken back of the payment so far
 	Paid   Number // what was paid, including taxes
+
+	Currency string // of Amount, upper case; empty: the payment's
 
 	// How many credits it takes back, and no money; then Amount, Total and Paid are absent. 0 beside Amount: only money,
 	// and nothing of what was sold, such as a tax.

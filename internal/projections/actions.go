@@ -209,7 +209,7 @@ func (r Rules) reverse(s *State, f *step) (Outcome, Reason) {
 	changed := r.keep(s, f, naming)
 	row := Reversal{
 		EventID: f.ID, ReversalID: cmp.Or(f.Reversal.ID, f.ID), OrderID: f.Order, Cause: string(f.Reversal.Cause),
-		Status: string(f.Reversal.Status), Amount: amount.Pointer(), Total: total.Pointer(), Paid: paid.Pointer(),
+		Status: string(f.Reversal.Status), Amount: amount.Pointer(), Currency: f.Reversal.Currency, Total: total.Pointer(), Paid: paid.Pointer(),
 		Credits:    f.Reversal.Credits.Pointer(),
 		OccurredAt: f.OccurredAt, StreamSeq: int64(f.Seq), ProviderPaymentID: f.payment.ProviderPaymentID,
 	}

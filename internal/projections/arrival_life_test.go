@@ -125,7 +125,7 @@ func (w *world) changingReversals() {
 								ID: id, Cause: events.Refund, Status: status, Amount: amount, Total: total, Paid: paid,
 							}}
 							if id == "f2" {
-								e.Reversal.Cause = events.Chargeback
+								e.Reversal.Cause, e.Reversal.Currency = events.Chargeback, []string{"", "EUR", "USD"}[minute%3]
 							}
 							minute++
 							w.put(minuteOf(10+minute*37%11), of(1, names, e)) // some at once

@@ -36,7 +36,7 @@ func (m *naive) reverse(p *naivePayment) {
 			ids = append(ids, id)
 		}
 		r.said = append(r.said, s)
-		if s.Reversal.Amount.Present {
+		if s.Reversal.Amount.Present && !isInOtherCurrency(s.Reversal, p.currency) {
 			r.amount = s.Reversal.Amount.Pointer()
 		}
 		if s.Reversal.Credits.Present {
@@ -96,6 +96,10 @@ func (m *naive) reverse(p *naivePayment) {
 			p.share = big.NewRat(taken-apart, paid-apart)
 		}
 	}
+}
+
+func isInOtherCurrency(r events.Reversal, paidIn string) bool {
+	return r.Amount.Value > 0 && r.Currency != "" && paidIn != "" && r.Currency != paidIn
 }
 
 // underWay reports whether a reversal that failed in the end was in a total of that time. A provider may tell the total

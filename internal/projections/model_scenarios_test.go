@@ -144,6 +144,7 @@ func withRefunds(t *rapid.T, log []events.Event) []events.Event {
 				Amount: someNumber(t, "amount", 1500), Total: someNumber(t, "total", 1500), Paid: someNumber(t, "paid",
 					3000),
 			}
+			r.Reversal.Currency = rapid.SampledFrom([]string{"", "EUR", "USD"}).Draw(t, "currency")
 			switch rapid.IntRange(0, 5).Draw(t, "of credits") {
 			case 4:
 				r.Reversal.Amount, r.Reversal.Total, r.Reversal.Paid = events.Number{}, events.Number{}, events.Number{}
@@ -249,6 +250,7 @@ func eventLine(e events.Event) string {
 		add("reversal", e.Reversal.ID)
 		add("status", e.Reversal.Status)
 		number("amount", e.Reversal.Amount)
+		add("currency", e.Reversal.Currency)
 		number("total", e.Reversal.Total)
 		number("paid", e.Reversal.Paid)
 		number("credits", e.Reversal.Credits)

@@ -19,12 +19,19 @@ type Reversal struct {
 	OrderID           string    `db:"order_id"`
 	Cause             string    `db:"cause"` // an events.Cause; it is the entry of its ledger lines
 	Status            string    `db:"status"`
-	Amount            *int64    `db:"amount"`  // what it takes back; nil, without a Total: everything
-	Total             *int64    `db:"total"`   // what all reversals of the payment have taken back so far; nil: the event does not say
-	Paid              *int64    `db:"paid"`    // the whole of which Amount is a part; nil: the payment's amount
-	Credits           *int64    `db:"credits"` // how many it takes back, and no money; 0: only Amount; nil: the money decides
+	Amount            *int64    `db:"amount"`   // what it takes back; nil, without a Total: everything
+	Currency          string    `db:"currency"` // of Amount; empty: the payment's
+	Total             *int64    `db:"total"`    // what all reversals of the payment have taken back so far; nil: the event does not say
+	Paid              *int64    `db:"paid"`     // the whole of which Amount is a part; nil: the payment's amount
+	Credits           *int64    `db:"credits"`  // how many it takes back, and no money; 0: only Amount; nil: the money decides
 	OccurredAt        time.Time `db:"occurred_at"`
 	StreamSeq         int64     `db:"stream_seq"`
+}
+
+// InOtherCurrency reports whether its amount is known to be in another currency than that of the payment. Then it is no
+// part of what was paid, and the reversal takes back everything. 0 is the same in each currency.
+func (r *Reversal) InOtherCurrency(ofPayment string) bool {
+	return r.Currency != "" && ofPayment != "" && r.Currency != ofPayment && orZero(r.Amount) > 0
 }
 
 func (r *Reversal) succeeded() bool { return r.Status == string(events.Succeeded) }
@@ -53,6 +60,7 @@ type taken struct {
 	credits   wide       // that the reversals that count take back beside the money
 	wholes    int        // the reversals that count and name neither: each takes everything back
 	failed    int        // the reversals that have failed
+	currency  string     // of the payment; empty: unknown
 	paid      *int64     // the largest Paid of a reversal, otherwise the payment's amount; nil: none or unknown
 	ofPayment bool       // paid is the payment's amount
 }
@@ -66,7 +74,7 @@ type reversed struct {
 }
 
 func newTaken(p *Payment) taken {
-	t := taken{ofPayment: true}
+	t := taken{currency: p.Currency, ofPayment: true}
 	if p.Amount != nil && *p.Amount > 0 {
 		t.paid = p.Amount
 	}
@@ -104,7 +112,7 @@ func (t *taken) add(r Reversal) {
 	if r.DecidesAfter(&one.last) {
 		one.last = r
 	}
-	if r.Amount != nil && (one.amount == nil || r.DecidesAfter(one.amount)) {
+	if r.Amount != nil && !r.InOtherCurrency(t.currency) && (one.amount == nil || r.DecidesAfter(one.amount)) {
 		one.amount = &r
 	}
 	if r.Credits != nil && (one.credits == nil || r.DecidesAfter(one.credits)) {

@@ -164,6 +164,7 @@ var describedFacts = [numFacts]struct {
 	cause:           {"cause: `chargeback…`, otherwise a refund", ofReversal},
 	reversalStatus:  {"status of the reversal", ofReversal},
 	reversalAmount:  {"amount of the reversal", ofReversal},
+	reversalIn:      {"its currency, which can be another one than the payment's", ofReversal},
 	reversalTotal:   {"total of reversals so far", ofReversal},
 	reversalPaid:    {"what was paid, with taxes", ofReversal},
 	reversalCredits: {"credits taken back, instead of money", ofReversal},

@@ -155,7 +155,9 @@ func dodoRefund(status events.ReversalStatus) meaning {
 func dodoDispute(status events.ReversalStatus) meaning {
 	return meaning{
 		action: events.Reverse, cause: events.Chargeback, reversal: status, decide: decideDodoDispute,
-		facts: facts{reversal: "data.dispute_id", reversalAmount: "data.amount", variant: "data.dispute_status"},
+		facts: facts{
+			reversal: "data.dispute_id", reversalAmount: "data.amount", reversalIn: "data.currency", variant: "data.dispute_status",
+		},
 	}
 }
 

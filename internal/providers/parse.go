@@ -194,7 +194,8 @@ func (p *Provider) event(v *values, id string) {
 		e.Status = beside(p.status(v, texts.of(v.text(status))))
 	}
 	if m.action == events.Reverse {
-		e.Reversal = p.reversalOf(v, texts.of(reversalID), texts.of(reversalWord), texts.of(v.text(cause)))
+		e.Reversal = p.reversalOf(v, texts.of(reversalID), texts.of(reversalWord), texts.of(v.text(cause)),
+			strings.ToUpper(texts.ofOptional(v.text(reversalIn))))
 	}
 	v.addItems(&texts)
 	e.Key = texts.copy(firstText(v.text(customer), user, subscription, transaction, order, scalar{text: []byte(id), kind: '"'}).text)
@@ -275,11 +276,11 @@ func (p *Provider) status(v *values, word string) string {
 	return status
 }
 
-func (p *Provider) reversalOf(v *values, id, word, cause string) events.Reversal {
+func (p *Provider) reversalOf(v *values, id, word, cause, currency string) events.Reversal {
 	r := events.Reversal{
 		ID: id, Cause: v.of.cause, Status: v.of.reversal,
 		Amount: v.money(reversalAmount), Total: v.money(reversalTotal), Paid: v.money(reversalPaid),
-		Credits: v.number(reversalCredits),
+		Credits: v.number(reversalCredits), Currency: currency,
 	}
 	if r.Cause == "" {
 		r.Cause = events.Refund

@@ -106,6 +106,7 @@ const (
 	cause           // refund or chargeback
 	reversalStatus  // whether the money was taken back
 	reversalAmount  // what this reversal takes back
+	reversalIn      // the currency of that amount, where it can be another one than the payment's
 	reversalTotal   // all that was taken back of the payment so far
 	reversalPaid    // what was paid, with taxes
 	reversalCredits // how many credits it takes back, and no money

@@ -70,17 +70,17 @@ var stripe = &Provider{
 		"customer.subscription.pending_update_applied": stripeSubscription(""),
 		"customer.subscription.pending_update_expired": stripeSubscription(""),
 
-		"refund.created":        stripeReversal(events.Refund),
-		"refund.updated":        stripeReversal(events.Refund),
-		"refund.failed":         stripeReversal(events.Refund),
-		"charge.refund.updated": stripeReversal(events.Refund), // its object is the refund
+		"refund.created":        stripeRefund,
+		"refund.updated":        stripeRefund,
+		"refund.failed":         stripeRefund,
+		"charge.refund.updated": stripeRefund, // its object is the refund
 		"charge.refunded":       stripeChargeRefunded,
 
-		"charge.dispute.created":          stripeReversal(events.Chargeback),
-		"charge.dispute.updated":          stripeReversal(events.Chargeback),
-		"charge.dispute.closed":           stripeReversal(events.Chargeback),
-		"charge.dispute.funds_withdrawn":  stripeReversal(events.Chargeback),
-		"charge.dispute.funds_reinstated": stripeReversal(events.Chargeback),
+		"charge.dispute.created":          stripeDispute,
+		"charge.dispute.updated":          stripeDispute,
+		"charge.dispute.closed":           stripeDispute,
+		"charge.dispute.funds_withdrawn":  stripeDispute,
+		"charge.dispute.funds_reinstated": stripeDispute,
 
 		// These join the names of a payment: the first in the new shape, the others in the old one. They are not
 		// payments, because Stripe sends them beside each paid invoice and session.
@@ -227,13 +227,16 @@ func decideStripeSubscription(e *events.Event, b *values) {
 	}
 }
 
-func stripeReversal(cause events.Cause) meaning {
-	return meaning{action: events.Reverse, cause: cause, facts: facts{
-		transaction:    stripeIDs("payment_intent charge"),
-		reversal:       "data.object.id",
-		reversalStatus: "data.object.status",
-		reversalAmount: "data.object.amount",
-	}}
+var stripeRefund = meaning{action: events.Reverse, cause: events.Refund, facts: facts{
+	transaction:    stripeIDs("payment_intent charge"),
+	reversal:       "data.object.id",
+	reversalStatus: "data.object.status",
+	reversalAmount: "data.object.amount",
+}}
+
+// stripeDispute can have another currency than its charge.
+var stripeDispute = meaning{
+	action: events.Reverse, cause: events.Chargeback, facts: stripeRefund.facts.with(facts{reversalIn: "data.object.currency"}),
 }
 
 // stripeChargeRefunded has a charge as its object. It says how much of the charge is refunded so far. Only until API

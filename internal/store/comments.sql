@@ -229,6 +229,8 @@ comment on column reversal.status is
   'pending, succeeded or failed';
 comment on column reversal.amount is
   'what the reversal takes back; null: the event does not say it';
+comment on column reversal.currency is
+  'the currency of amount, if it can be another one than the payment''s; null: the payment''s';
 comment on column reversal.total is
   'all that reversals have taken back of the payment so far; null: the event does not say it';
 comment on column reversal.paid is

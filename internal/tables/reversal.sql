@@ -6,6 +6,7 @@ create table reversal (
   cause               text not null check (cause in ('refund', 'chargeback')),
   status              text not null check (status in ('pending', 'succeeded', 'failed')),
   amount              bigint check (amount >= 0),
+  currency            text,
   total               bigint check (total >= 0),
   paid                bigint check (paid >= 0),
   credits             bigint check (credits >= 0),

@@ -3,8 +3,10 @@
 with newest as materialized (
   select stream_seq, event_id, action, received_at from processed_event where stream_seq >= $1 order by stream_seq desc limit $3
 ), disputes as (
-  select distinct on (r.reversal_id) r.provider_payment_id, r.status, e.stream_seq, coalesce(r.amount, r.total, p.amount) as amount,
-    p.currency
+  select distinct on (r.reversal_id) r.provider_payment_id, r.status, e.stream_seq,
+    -- an amount in another currency takes back the whole payment
+    coalesce(case when r.currency <> p.currency and r.amount > 0 then null else r.amount end, r.total, p.amount) as amount,
+    coalesce(p.currency, r.currency) as currency
   from newest e
   cross join lateral (select * from reversal where event_id = e.event_id and cause = 'chargeback' limit 1) r
   left join payment_facts p on p.provider_payment_id = r.provider_payment_id

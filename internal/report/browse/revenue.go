@@ -107,7 +107,7 @@ func (days revenueDays) addReversals(ctx context.Context, tx pgx.Tx, zone *time.
 	rows, _ := tx.Query(ctx, revenueReversalsSQL) // ForEachRow returns its error
 	var p projections.Payment
 	var r projections.Reversal
-	_, err := pgx.ForEachRow(rows, []any{&p.ProviderPaymentID, &p.Amount, &p.Currency, &p.Kind, &r.EventID, &r.ReversalID, &r.Status, &r.Amount, &r.Total, &r.Paid, &r.Credits, &r.OccurredAt}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&p.ProviderPaymentID, &p.Amount, &p.Currency, &p.Kind, &r.EventID, &r.ReversalID, &r.Status, &r.Amount, &r.Currency, &r.Total, &r.Paid, &r.Credits, &r.OccurredAt}, func() error {
 		if p.ProviderPaymentID != of.ProviderPaymentID {
 			addOwn()
 			of = p

@@ -10,7 +10,7 @@ with named as (
   from payment_facts
   where refunded_amount is not null and joined
 )
-select p.provider_payment_id, p.amount, coalesce(p.currency, ''), coalesce(p.kind, ''), r.event_id, r.reversal_id, r.status, r.amount, r.total, r.paid, r.credits,
+select p.provider_payment_id, p.amount, coalesce(p.currency, ''), coalesce(p.kind, ''), r.event_id, r.reversal_id, r.status, r.amount, coalesce(r.currency, ''), r.total, r.paid, r.credits,
   r.occurred_at
 from named p
 join reversal r on r.provider_payment_id = p.name

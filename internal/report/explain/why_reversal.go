@@ -79,6 +79,8 @@ func amountWords(r projections.Reversal, currency string) string {
 		return fmt.Sprintf(" takes back %s, and no money.", page.Count(*r.Credits, "credit"))
 	case r.Amount == nil && r.Total == nil:
 		return " is of the whole payment."
+	case r.Total == nil && r.InOtherCurrency(currency):
+		return fmt.Sprintf(" is of %s, which is another currency than that of the payment. So it takes back the whole payment.", page.Money(*r.Amount, r.Currency))
 	case r.Total != nil:
 		return fmt.Sprintf(" says that the total taken back is %s%s.", page.Money(*r.Total, currency), ofPaid(r.Paid, currency))
 	}

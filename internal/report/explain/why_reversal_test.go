@@ -49,6 +49,12 @@ func TestWhatAReversalDid(t *testing.T) {
 			"e2", "applied",
 			"The chargeback says that the total taken back is EUR 5.00 of EUR 10.00 paid. It took back 10 credits.",
 		},
+		"a dispute in another currency": {
+			bare,
+			logOf{paid, refund("e2", "t1", events.Reversal{Cause: events.Chargeback, Amount: number(250), Currency: "USD"})},
+			"e2", "applied",
+			"The chargeback is of USD 2.50, which is another currency than that of the payment. So it takes back the whole payment. It took back 20 credits.",
+		},
 		"a refund before the payment": {
 			bare,
 			logOf{refund("e0", "t1", events.Reversal{}), paid},
