@@ -168,6 +168,7 @@ var describedFacts = [numFacts]struct {
 	reversalTotal:   {"total of reversals so far", ofReversal},
 	reversalPaid:    {"what was paid, with taxes", ofReversal},
 	reversalCredits: {"credits taken back, instead of money", ofReversal},
+	cut:             {"true: the list of what was sold goes on, so it says nothing", ofSale},
 	variant:         {"decides a case of the text", ofEffect},
 	detail:          {"decides such a case, too", ofEffect},
 	begin:           {"begin, for such a case", ofEffect},

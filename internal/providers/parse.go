@@ -206,6 +206,9 @@ func (p *Provider) event(v *values, id string) {
 	if m.decide != nil {
 		m.decide(e, v)
 	}
+	if v.isTrue(cut) { // which product it is, and how many, could be in the other part
+		e.Items = nil
+	}
 	e.Prorated = e.Prorated || m.action == events.Payment && areProrated(e.Items)
 }
 

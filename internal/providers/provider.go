@@ -110,6 +110,7 @@ const (
 	reversalTotal   // all that was taken back of the payment so far
 	reversalPaid    // what was paid, with taxes
 	reversalCredits // how many credits it takes back, and no money
+	cut             // true: the body lists only a part of what was sold
 	variant         // what decide looks at
 	detail          // what decide looks at, too
 	begin           // when the subscription began, or the order or invoice was made; decide looks at it

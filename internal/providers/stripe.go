@@ -100,7 +100,9 @@ var stripeInvoicePaid = meaning{
 		order:   "data.object.id",
 		paid:    "data.object.status",
 		variant: "data.object.subtotal",
+		detail:  "data.object.billing_reason",
 		begin:   "data.object.created",
+		cut:     "data.object.lines.has_more",
 	},
 	// An invoice that the seller marks as paid can have an amount_paid of 0 in the old shape, beside its amount_due.
 	sums: []sum{
@@ -123,6 +125,10 @@ func stripeInvoice(e *events.Event, b *values) {
 	}
 	markUsage(e, b)
 	withoutItems(e, func(i events.Item) bool { return i.Amount.Present && !i.Amount.Bad && i.Amount.Value == 0 })
+	isCut := b.isTrue(cut)
+	if isCut {
+		withoutPlan(e, b)
+	}
 	subtotal := b.number(variant)
 	if !subtotal.Present || subtotal.Bad || subtotal.Value > 0 || e.Amount.Value != 0 {
 		return // also if a coupon or the customer's balance covers it: then its subtotal is above 0
@@ -134,11 +140,27 @@ func stripeInvoice(e *events.Event, b *values) {
 		}
 		charged = charged || item.Amount.Value > 0
 	}
+	if isCut && !e.Prorated { // the line of a renewal can be in the other part
+		e.Trial = !charged && subtotal.Value == 0
+		return
+	}
 	if charged { // a change of plan within the period that only gives credit
 		e.Action = events.None
 		return
 	}
 	e.Trial = true
+}
+
+// withoutPlan is for an invoice of which a body has only some lines. The first ones are for changes of the plan. If there
+// are no others, they are about the period before, unless the invoice is for the changes alone.
+func withoutPlan(e *events.Event, b *values) {
+	switch {
+	case !areProrated(e.Items):
+	case b.word(detail) == "subscription_update":
+		e.Prorated = true
+	default:
+		e.PeriodStart, e.PeriodEnd = time.Time{}, time.Time{}
+	}
 }
 
 // markUsage is for the lines of a metered price. They are for a period that had ended when the invoice was made, beside
@@ -208,6 +230,7 @@ func stripeSubscription(ofType string) meaning {
 			periodStart:  "data.object.current_period_start", // in the old shape
 			periodEnd:    "data.object.current_period_end",
 			canceledAt:   "data.object.canceled_at data.object.ended_at",
+			cut:          "data.object.items.has_more",
 		},
 		decide: decideStripeSubscription,
 	}

@@ -514,3 +514,67 @@ func TestOtherTypesOfStripeHaveNoEffect(t *testing.T) {
 	require.Equal(t, []any{events.None, at("2026-03-11T09:30:02.482Z"), events.Test, "evt_1"},
 		[]any{thin.Action, thin.OccurredAt, thin.Mode, thin.Key})
 }
+
+// A body has the first lines of an invoice only, and those for changes come first.
+func TestALongInvoiceOfStripeDoesNotSayWhatItSold(t *testing.T) {
+	t.Parallel()
+	line := `"amount":1900,` + stripeLine
+	zero := `"amount":0,` + stripeLine
+	long := func(lines ...string) string {
+		return strings.TrimSuffix(stripeLines(lines...), "}") + `,"has_more":true}`
+	}
+	changes := []string{stripeProrated(-981), stripeProrated(2529)}
+	for name, c := range map[string]struct {
+		fields   string
+		action   events.Action
+		trial    bool
+		prorated bool
+		until    string
+	}{
+		"a renewal after changes": {
+			`"billing_reason":"subscription_cycle","amount_paid":3448,"subtotal":3448,` + long(changes...),
+			events.Payment, false, false, "",
+		},
+		"a renewal that credit covers": {
+			`"billing_reason":"subscription_cycle","amount_paid":0,"subtotal":-5,` + long(changes...),
+			events.Payment, false, false, "",
+		},
+		"a renewal, of which only credit is there": {
+			`"billing_reason":"subscription_cycle","amount_paid":0,"subtotal":-5,` + long(stripeProrated(-981)),
+			events.Payment, false, false, "",
+		},
+		"a renewal whose line is there": {
+			`"billing_reason":"subscription_cycle","amount_paid":3448,"subtotal":3448,` + long(append(changes, line)...),
+			events.Payment, false, false, "2026-04-01T10:00:00Z",
+		},
+		"changes alone": {
+			`"billing_reason":"subscription_update","amount_paid":1548,"subtotal":1548,` + long(changes...),
+			events.Payment, false, true, "2026-04-01T10:00:00Z",
+		},
+		"changes that only give credit": {
+			`"billing_reason":"subscription_update","amount_paid":0,"subtotal":-981,` + long(changes...),
+			events.None, false, true, "2026-04-01T10:00:00Z",
+		},
+		"a trial": {
+			`"billing_reason":"subscription_create","amount_paid":0,"subtotal":0,` + long(zero),
+			events.Payment, true, false, "2026-04-01T10:00:00Z",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := stripeEvent(t, "invoice.paid", `"id":"in_1","status":"paid","currency":"eur"`, stripeOfSubscription, c.fields)
+			until := ""
+			if !e.PeriodEnd.IsZero() {
+				until = e.PeriodEnd.Format(time.RFC3339)
+			}
+			require.Empty(t, e.Items)
+			require.Equal(t, []any{c.action, c.trial, c.prorated, c.until, until == ""},
+				[]any{e.Action, e.Trial, e.Prorated, until, e.PeriodStart.IsZero()})
+		})
+	}
+	whole := stripeEvent(t, "invoice.paid", `"id":"in_1","status":"paid"`, stripeOfSubscription, strings.Replace(long(line), "true", "false", 1))
+	require.Len(t, whole.Items, 1)
+	items := `"id":"sub_1","status":"active","items":{"data":[{` + stripeLine + `}],"has_more":true}`
+	require.Empty(t, stripeEvent(t, "customer.subscription.updated", items).Items)
+	require.Len(t, stripeEvent(t, "customer.subscription.updated", strings.Replace(items, "true", "false", 1)).Items, 1)
+}
