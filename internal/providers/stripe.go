@@ -125,6 +125,10 @@ func stripeInvoice(e *events.Event, b *values) {
 	}
 	markUsage(e, b)
 	withoutItems(e, func(i events.Item) bool { return i.Amount.Present && !i.Amount.Bad && i.Amount.Value == 0 })
+	if b.word(detail) == "subscription_threshold" && areProrated(e.Items) { // usage within a period, which the plan has paid
+		e.Action = events.None
+		return
+	}
 	isCut := b.isTrue(cut)
 	if isCut {
 		withoutPlan(e, b)

@@ -159,6 +159,14 @@ func TestStripePaidInvoiceIsAPaymentOnlyIfItSoldSomething(t *testing.T) {
 			`"status":"paid","amount_paid":0,"total":-81,"subtotal":-81,` + stripeLines(stripeProrated(-1981), line),
 			events.Payment, false, false, 0,
 		},
+		"usage within a period": {
+			`"status":"paid","billing_reason":"subscription_threshold","created":1775037600,"amount_paid":900,"subtotal":900,` + stripeLines(line),
+			events.None, false, false, 900,
+		},
+		"usage that begins another period": {
+			`"status":"paid","billing_reason":"subscription_threshold","created":1772359200,"amount_paid":900,"subtotal":900,` + stripeLines(line),
+			events.Payment, false, false, 900,
+		},
 		"marked as paid, in the old shape": {
 			`"status":"paid","paid_out_of_band":true,"amount_paid":0,"amount_due":1900,"total":1900,"subtotal":1900,` +
 				stripeLines(line),
