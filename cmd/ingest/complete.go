@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/ownevents"
 	"github.com/payfold/payfold/internal/report/page"
@@ -16,13 +17,20 @@ type completeCommand struct {
 	Payment string `arg:"" help:"The provider's transaction, as projector explain shows it."`
 	Order   bool   `name:"order" help:"PAYMENT is the provider's order, because the payment has no transaction."`
 	Product string `name:"product" placeholder:"KEY" help:"What was bought, if no event of the payment says it: a key of the catalogue."`
+	Units   int64  `name:"units" placeholder:"N" help:"How many of the product were bought; the default is one."`
 	Bought  string `name:"bought" placeholder:"DATE" help:"When it was bought: the product's offer of that time counts. Needed if the catalogue has several."`
 	GitHub  string `name:"github" placeholder:"USER" help:"The GitHub user whom a licence invites."`
 }
 
 // Check implements cli.Checked.
 func (c *completeCommand) Check(faults *cli.Faults) {
-	e := ownevents.Event{Type: ownevents.Payment, Payment: c.Payment, Product: c.Product, GitHubUsername: c.GitHub}
+	e := ownevents.Event{Type: ownevents.Payment, Payment: c.Payment, Product: c.Product, Units: c.Units, GitHubUsername: c.GitHub}
+	switch {
+	case c.Units < 0 || c.Units > catalogue.MaxCredits:
+		faults.Addf("--units is %d, must be from 1 to %d", c.Units, int64(catalogue.MaxCredits))
+	case c.Units != 0 && c.Product == "":
+		faults.Addf("--units needs --product")
+	}
 	if c.Order {
 		e.Payment, e.Order = "", c.Payment
 	}
@@ -58,6 +66,9 @@ func (c *completeCommand) Run(ctx context.Context, streams cli.Streams) error {
 	what := ""
 	if c.Product != "" {
 		what = ", for product " + page.Name(c.Product)
+		if c.Units > 1 {
+			what = fmt.Sprintf(", for %s of product %s", page.Count(c.Units, "unit"), page.Name(c.Product))
+		}
 	}
 	return c.run(ctx, streams, fmt.Sprintf("Payment %s is of user %s%s. The first user whom its events name keeps it.",
 		page.Name(c.Payment), page.Name(c.User), what))

@@ -48,6 +48,9 @@ func TestACompletedPurchaseHasTheTimeOfItsOffer(t *testing.T) {
 		{args: []string{"--product=pack", "--bought=2025-12-31"}, fault: `the catalogue does not have the product "pack"`},
 		{args: []string{"--product=pack", "--bought=2099-01-01"}, fault: "--bought is 2099-01-01, which is in the future"},
 		{args: []string{"--product=pack", "--bought=soon"}, fault: `--bought is "soon", which is neither a day`},
+		{args: []string{"--product=tool", "--units=5"}},
+		{args: []string{"--product=tool", "--units=-1"}, fault: "--units is -1, must be from 1 to 1000000000000"},
+		{args: []string{"--units=5"}, fault: "--units needs --product"},
 	} {
 		at, err := complete(c.args...)
 		if c.fault != "" {

@@ -27,6 +27,7 @@ type Event struct {
 	Product        string    `json:"product,omitempty"`
 	Kind           string    `json:"kind,omitempty"`
 	Credits        int64     `json:"credits,omitempty"`
+	Units          int64     `json:"units,omitempty"`
 	ExpiresAt      time.Time `json:"expires_at,omitzero"`
 	GitHubUsername string    `json:"github_username,omitempty"`
 	Status         string    `json:"status,omitempty"`
@@ -95,7 +96,7 @@ func (e *Event) Check() error {
 			return fmt.Errorf("%s is %q, which payfold reads as %q", text.name, text.meant, text.read)
 		}
 	}
-	if read.InvalidText || read.InvalidPayment || read.Credits.Value != e.Credits {
+	if read.InvalidText || read.InvalidPayment || read.Credits.Value != e.Credits || read.Units.Value != e.Units {
 		return fmt.Errorf("payfold cannot read the event: %s", e.Body())
 	}
 	return nil
