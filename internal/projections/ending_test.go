@@ -244,3 +244,50 @@ func TestTheNewestPeriodOfASubscriptionGivesItsLicence(t *testing.T) {
 		}
 	}
 }
+
+// The shop can move the end of a period that is paid. What is paid for a change until then is of the same period.
+func TestAPeriodWhoseEndWasMovedIsTheSame(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refunds []int
+		want    string
+	}{
+		"nothing is taken back": {nil, "active t2"},
+		"the change":            {[]int{2}, "active t1"},
+		"what was changed":      {[]int{1}, "active t2"},
+		"both":                  {[]int{1, 2}, "revoked t2"},
+	} {
+		w := soldInLives()
+		w.rules.Catalogue.Offer("tool", receivedAt).LastsAsSubscription = true
+		w.pay(part{day: 5, product: "tool", until: startOf(2)}, part{day: 20, product: "tool", until: dayOf(50), prorated: true})
+		w.shapes[0].PeriodStart, w.shapes[1].PeriodStart = startOf(1), dayOf(20)
+		longer := status("s1", events.Active) // for some more days
+		longer.PeriodStart, longer.PeriodEnd = startOf(1), dayOf(50)
+		w.put(dayOf(10), longer)
+		for _, payment := range c.refunds {
+			w.put(dayOf(40+payment), of(payment, "t", events.Event{Action: events.Reverse, Reversal: events.Reversal{Cause: events.Refund, Status: events.Succeeded}}))
+		}
+		for _, order := range orders(len(w.shapes)) {
+			s := w.fold(order)
+			license, _ := s.Licenses.Get("u1")
+			require.Equal(t, c.want, license.Status+" "+license.ProviderPaymentID, "%s %v", name, order)
+			state, _ := s.Subscriptions.Get("s1")
+			require.Equal(t, "t1", state.ProviderPaymentID, "%s %v", name, order)
+		}
+	}
+}
+
+// A provider that changes months to years may leave the begin of the period as it was.
+func TestAChangeToYearsBeginsAPeriodAlsoIfItsBeginStays(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 20, product: "big", until: startOf(13), prorated: true})
+	w.shapes[0].PeriodStart, w.shapes[1].PeriodStart = startOf(1), startOf(1)
+	year := status("s1", events.Active)
+	year.PeriodStart, year.PeriodEnd = startOf(1), startOf(13)
+	w.put(dayOf(20), year)
+	for _, order := range orders(len(w.shapes)) {
+		state, _ := w.fold(order).Subscriptions.Get("s1")
+		require.Equal(t, "t2", state.ProviderPaymentID, order)
+	}
+}

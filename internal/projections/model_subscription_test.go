@@ -137,13 +137,19 @@ func (s *naiveSubscription) apply(one said) {
 }
 
 func (s *naiveSubscription) paysLonger(one said) bool {
-	var end time.Time
+	var start, end time.Time
 	for _, said := range s.said {
 		if said.of == s.newest && !said.PeriodEnd.IsZero() {
-			end = said.PeriodEnd
+			start, end = said.PeriodStart, said.PeriodEnd
 		}
 	}
-	return !end.IsZero() && one.PeriodEnd.After(end)
+	if end.IsZero() || !one.PeriodEnd.After(end) {
+		return false
+	}
+	isYear := start.IsZero() || one.PeriodEnd.Sub(start) > 2*end.Sub(start)
+	return isYear || !slices.ContainsFunc(s.said, func(said said) bool { // the end of the newest one was moved
+		return said.of == nil && start.Equal(said.PeriodStart) && !said.PeriodEnd.Before(one.PeriodEnd)
+	})
 }
 
 func (s *naiveSubscription) ended() bool {

@@ -333,10 +333,20 @@ func (s *SubscriptionState) apply(f *Fact) {
 }
 
 // paysLonger reports whether a payment pays for a time after the period of the newest one: the change began a new period,
-// as one from months to years does.
+// as one from months to years does. If the provider has moved the end of that period, it is still the same one, unless it
+// became more than twice as long.
 func (s *SubscriptionState) paysLonger(f *Fact) bool {
 	newest := s.Facts.last(func(one *Fact) bool {
 		return one.Says == Paid && one.Payment == s.ProviderPaymentID && !one.Until.IsZero()
 	})
-	return newest != nil && f.Until.After(newest.Until)
+	if newest == nil || !f.Until.After(newest.Until) {
+		return false
+	}
+	moved := func(one *Fact) bool {
+		return one.Says != Paid && one.From.Equal(newest.From) && !one.Until.Before(f.Until)
+	}
+	if newest.From.IsZero() || f.Until.Sub(newest.From) > 2*newest.Until.Sub(newest.From) {
+		return true
+	}
+	return s.Facts.First(moved) == nil
 }

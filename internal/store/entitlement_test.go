@@ -372,29 +372,103 @@ func TestAFullRefundWherePaymentsHaveNoPeriod(t *testing.T) {
 	}
 }
 
-// A change from months to years pays only for a part, and begins a period of its own.
-func TestAFullRefundOfAChangeThatBeganANewPeriod(t *testing.T) {
+// A change from months to years pays only for a part, and begins a period of its own. If the shop moves the end of a period,
+// it stays the same period: what was paid before for it counts, and what is paid for a change until the new end.
+func TestAFullRefundOfAPeriodThatWasChanged(t *testing.T) {
 	t.Parallel()
 	polar := func(at time.Time, kind, data string) string {
 		return fmt.Sprintf(`{"type":%q,"timestamp":%q,"data":{%s}}`, kind, at.Format(time.RFC3339), data)
 	}
-	for payment, active := range map[string]bool{"o1": true, "o2": false} {
-		require.Equal(t, active, entitlementsBy(t, "polar", func(now time.Time) []string {
-			day := func(n int) time.Time { return now.AddDate(0, 0, n) }
-			period := func(from, until int) string {
-				return fmt.Sprintf(`"status":"active","current_period_start":%q,"current_period_end":%q`, day(from).Format(time.RFC3339), day(until).Format(time.RFC3339))
+	for name, c := range map[string]struct {
+		from, until int // the period after the change
+		changes     bool
+		refunded    []string
+		active      bool
+	}{
+		"to a year, the month":              {-5, 360, true, []string{"o1"}, true},
+		"to a year, the year":               {-5, 360, true, []string{"o2"}, false},
+		"moved, and the change":             {-10, 35, true, []string{"o2"}, true},
+		"moved, and what was paid before":   {-10, 35, true, []string{"o1"}, true},
+		"moved, and both":                   {-10, 35, true, []string{"o1", "o2"}, false},
+		"moved, and nothing was paid since": {-10, 35, false, []string{"o1"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.active, entitlementsBy(t, "polar", func(now time.Time) (bodies []string) {
+				day := func(n int) time.Time { return now.AddDate(0, 0, n) }
+				period := func(from, until int) string {
+					return fmt.Sprintf(`"status":"active","current_period_start":%q,"current_period_end":%q`, day(from).Format(time.RFC3339), day(until).Format(time.RFC3339))
+				}
+				order := func(id, reason, period string) string {
+					return fmt.Sprintf(`"id":%q,"status":"paid","billing_reason":%q,"total_amount":900,"currency":"usd","product_id":"plan","metadata":{"user_id":"u1"},
+						"subscription_id":"s1","subscription":{"id":"s1",%s}`, id, reason, period)
+				}
+				bodies = append(bodies, polar(day(-10), "order.paid", order("o1", "subscription_create", period(-10, 20))),
+					polar(day(-5), "subscription.updated", `"id":"s1","product_id":"plan",`+period(c.from, c.until)))
+				if c.changes {
+					bodies = append(bodies, polar(day(-5), "order.paid", order("o2", "subscription_update", period(c.from, c.until))))
+				}
+				for _, payment := range c.refunded {
+					bodies = append(bodies, polar(day(-1), "order.refunded", fmt.Sprintf(`"id":%q,"refunded_amount":900,"refunded_tax_amount":0,"total_amount":900`, payment)))
+				}
+				return bodies
+			})[0].Active)
+		})
+	}
+}
+
+// What was given back pays for nothing, whatever the provider says of the subscription then. The next period is another one.
+func TestASubscriptionThatBeginsAgainAfterAFullRefundEntitlesFromItsNextPeriodOn(t *testing.T) {
+	t.Parallel()
+	polar := func(at time.Time, kind, data string) string {
+		return fmt.Sprintf(`{"type":%q,"timestamp":%q,"data":{%s}}`, kind, at.Format(time.RFC3339), data)
+	}
+	for name, c := range map[string]struct {
+		again       string
+		first       int // the end of the period that was refunded
+		from, until int // the period then
+		active      bool
+	}{
+		"uncanceled in its period": {"subscription.uncanceled", 10, -20, 10, false},
+		"reinstated in its period": {"subscription.active", 10, -20, 10, false},
+		"reinstated in the next":   {"subscription.active", -2, -2, 28, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.active, entitlementsBy(t, "polar", func(now time.Time) []string {
+				day := func(n int) string { return now.AddDate(0, 0, n).Format(time.RFC3339) }
+				of := func(status string, from, until int) string {
+					return fmt.Sprintf(`"id":"s1","product_id":"plan","status":%q,"current_period_start":%q,"current_period_end":%q`, status, day(from), day(until))
+				}
+				then := now.AddDate(0, 0, -1)
+				return []string{
+					polar(now.AddDate(0, 0, -20), "order.paid", `"id":"o1","status":"paid","billing_reason":"subscription_create","total_amount":900,"currency":"usd",
+						"product_id":"plan","metadata":{"user_id":"u1"},"subscription_id":"s1","subscription":{`+of("active", -20, c.first)+`}`),
+					polar(then, "order.refunded", `"id":"o1","refunded_amount":900,"refunded_tax_amount":0,"total_amount":900`),
+					polar(then, "subscription.revoked", of("canceled", -20, c.first)),
+					polar(now, c.again, of("active", c.from, c.until)),
+				}
+			})[0].Active)
+		})
+	}
+}
+
+// The shop extends a period, and its payment is wholly refunded, before that or after it.
+func TestAnExtensionDoesNotOutliveAFullRefund(t *testing.T) {
+	t.Parallel()
+	for _, refunded := range []int{-4, -2} {
+		require.Equal(t, []entitlement{{"plan", "subscription", false, "active", days(refunded), "e3"}}, entitlementsBy(t, "payfold", func(now time.Time) []string {
+			own := func(id, kind string, at int, values string) string {
+				return fmt.Sprintf(`{"id":%q,"type":%q,"time":%q,%s}`, id, kind, now.AddDate(0, 0, at).Format(time.RFC3339), values)
 			}
-			order := func(id, reason, period string) string {
-				return fmt.Sprintf(`"id":%q,"status":"paid","billing_reason":%q,"total_amount":900,"currency":"usd","product_id":"plan","metadata":{"user_id":"u1"},
-					"subscription_id":"s1","subscription":{"id":"s1",%s}`, id, reason, period)
-			}
+			day := func(n int) string { return now.AddDate(0, 0, n).Format(time.RFC3339) }
 			return []string{
-				polar(day(-10), "order.paid", order("o1", "subscription_create", period(-10, 20))),
-				polar(day(-5), "subscription.updated", `"id":"s1","product_id":"plan",`+period(-5, 360)),
-				polar(day(-5), "order.paid", order("o2", "subscription_update", period(-5, 360))),
-				polar(day(-1), "order.refunded", fmt.Sprintf(`"id":%q,"refunded_amount":900,"refunded_tax_amount":0,"total_amount":900`, payment)),
+				own("e1", "payment", -10, fmt.Sprintf(`"user":"u1","subscription":"s1","payment":"t1","product":"plan","amount":900,"currency":"EUR",
+					"period_start":%q,"period_end":%q`, day(-10), day(20))),
+				own("e2", "subscription", -3, fmt.Sprintf(`"user":"u1","subscription":"s1","extended_until":%q`, day(30))),
+				own("e3", "reversal", refunded, `"payment":"t1"`),
 			}
-		})[0].Active, payment)
+		}), refunded)
 	}
 }
 

@@ -28,7 +28,7 @@ where (kind = 'one_time' or available_at <= now()) and (expires_at is null or ex
 group by user_id;
 
 -- The claimed payments that give licences, and what ended each licence first: its refund, the end of its subscription, or
--- the refund of all payments of the newest period of that subscription. Only a licence that lasts as long as its subscription
+-- the refund of all payments of the newest period of that subscription, whose end may have been moved. Only a licence that lasts as long as its subscription
 -- has one here; newest: it is of the newest period.
 create view license_facts as
 select p.user_id, p.provider_payment_id, p.product_key, p.github_username, p.occurred_at, p.event_id,
@@ -38,7 +38,7 @@ from payment_facts p
 left join subscription_facts s on p.lasts and s.subscription_id = p.subscription_id
 left join lateral (
   -- the payment of the newest period: that of the subscription, because later ones may pay for changes
-  select provider_payment_id, period_end, occurred_at
+  select provider_payment_id, period_start, period_end, occurred_at
   from payment_facts
   where p.lasts and lasts and subscription_id = p.subscription_id and user_id = p.user_id and kind = 'pro'
   order by (provider_payment_id = s.provider_payment_id) is true desc, occurred_at desc, provider_payment_id collate "C" desc
@@ -50,6 +50,7 @@ cross join lateral (
   from payment_facts
   where p.lasts and lasts and subscription_id = p.subscription_id and user_id = p.user_id and kind = 'pro'
     and (provider_payment_id = last.provider_payment_id or period_end = coalesce(last.period_end, s.current_period_end)
+      or last.period_start = s.current_period_start and period_end = s.current_period_end and period_end > last.period_end
       or period_end is null and occurred_at >= least(last.occurred_at, s.current_period_start - interval '24 hours'))
 ) period
 left join lateral (
@@ -65,7 +66,7 @@ where p.user_id is not null and p.kind = 'pro';
 
 -- Until when the status of each subscription counts. The refund of all payments of its current period ends it. That is the
 -- newest payment, and those of its kind that are for the same period, or name none and are not older than it, or than the
--- period; they can come a little before the period.
+-- period; they can come a little before the period. The provider may have moved the end of the period since it was paid.
 create view subscription_access as
 select s.subscription_id, s.user_id, s.kind, s.product_key, s.status, s.started_at,
   refund.at is null and s.status in ('active', 'trialing', 'past_due', 'scheduled_cancel', 'canceled') as counts,
@@ -78,12 +79,13 @@ select s.subscription_id, s.user_id, s.kind, s.product_key, s.status, s.started_
   coalesce(refund.event_id, s.event_id) as event_id
 from subscription_facts s
 left join payment_facts newest on newest.provider_payment_id = s.provider_payment_id and newest.reversed_at is not null
-  and newest.period_end = s.current_period_end is not false
+  and (newest.period_end = s.current_period_end is not false or newest.period_start = s.current_period_start)
 left join lateral (
   select max(p.reversed_at) as at, (array_agg(p.reversed_by order by p.reversed_at desc))[1] as event_id
   from payment_facts p
   where newest.paid and p.paid and (p.provider_payment_id = newest.provider_payment_id
-    or p.subscription_id = s.subscription_id and p.kind = newest.kind and (p.period_end = s.current_period_end
+    or p.subscription_id = s.subscription_id and p.kind = newest.kind and (p.period_end = newest.period_end
+      or p.period_end = s.current_period_end and s.current_period_end < newest.period_end is not true
       or p.period_end is null and p.occurred_at >= least(newest.occurred_at, s.current_period_start - interval '24 hours')))
   having bool_and(p.reversed_at is not null)
 ) refund on true
