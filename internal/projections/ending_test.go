@@ -50,6 +50,32 @@ func TestAPaymentForALaterPeriodBeginsACanceledSubscriptionAgain(t *testing.T) {
 	}
 }
 
+// Usage and changes of the last period are paid when the subscription has ended. Its cancellation can have the time at which
+// somebody asked for it, such as that of a fixed term.
+func TestWhatIsPaidForACanceledPeriodDoesNotBeginItAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		from, until time.Time
+		prorated    bool
+		want        string
+	}{
+		"the rest of a change":          {dayOf(25), startOf(2), true, "canceled"},
+		"usage of all of it":            {startOf(1), startOf(2), true, "canceled"},
+		"all of it, paid late":          {startOf(1), startOf(2), false, "canceled"},
+		"the next period":               {startOf(2), startOf(3), false, "active"},
+		"one that began before the end": {dayOf(25), startOf(3), false, "active"},
+		"one without an end":            {dayOf(25), time.Time{}, false, "active"},
+	} {
+		w := soldInLives()
+		w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 37, product: "small", until: c.until, prorated: c.prorated})
+		w.shapes[0].PeriodStart, w.shapes[1].PeriodStart = startOf(1), c.from
+		canceled := status("s1", events.Canceled)
+		canceled.CanceledAt = dayOf(1)
+		w.put(startOf(2), canceled)
+		w.requireStatus(t, c.want, name)
+	}
+}
+
 // A provider can reinstate a canceled subscription within its period, without a payment. The other events of that moment
 // do not say so. Many changes may follow before the next payment.
 func TestAProviderCanReinstateACanceledSubscription(t *testing.T) {

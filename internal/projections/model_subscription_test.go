@@ -14,6 +14,7 @@ import (
 type naiveSubscription struct {
 	id, user, product, status, kind string
 	start, end, canceledAt          time.Time
+	since                           time.Time // when it got its status
 	started                         time.Time
 	byProvider                      bool          // the provider names the product
 	newest                          *naivePayment // that pays for more than a change, if there is one
@@ -107,6 +108,9 @@ func (s *naiveSubscription) apply(one said) {
 	case s.status == "canceled" && payment && !unnamed && (one.PeriodStart.IsZero() ||
 		one.PeriodStart.Before(s.canceledAt)):
 		return
+	case s.status == "canceled" && payment && !unnamed && one.PeriodStart.Before(s.since) && !one.PeriodEnd.IsZero() &&
+		!one.PeriodEnd.After(s.end):
+		return
 	case s.status == "scheduled_cancel" && payment && one.Status == "" && !one.PeriodEnd.After(s.end):
 		return
 	case payment && s.status != "canceled" && one.Status == "" && !one.Prorated &&
@@ -127,7 +131,7 @@ func (s *naiveSubscription) apply(one said) {
 	if status == "" || status == "canceled" && s.status == "canceled" { // the first cancellation counts
 		return
 	}
-	s.status, s.canceledAt = status, time.Time{}
+	s.status, s.canceledAt, s.since = status, time.Time{}, one.OccurredAt
 	if status == "canceled" {
 		s.canceledAt = one.CanceledAt
 		if one.CanceledAt.IsZero() {

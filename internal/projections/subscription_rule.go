@@ -286,7 +286,7 @@ func (r Rules) paysFor(f *Fact, of terms) bool {
 }
 
 // follows reports whether the status of the fact can follow the present one. A cancellation is final, but a payment for a
-// period that begins later makes the subscription active again, and so does the provider if it says that it begins again;
+// later period makes the subscription active again, and so does the provider if it says that it begins again;
 // of an implicit subscription any payment does. A scheduled cancellation stays until a payment for a later period. A late
 // payment, for a period before the present one, says nothing of the present one.
 func (s *SubscriptionState) follows(f *Fact) bool {
@@ -294,11 +294,21 @@ func (s *SubscriptionState) follows(f *Fact) bool {
 	case f.Says != Paid:
 		return s.Status != events.Canceled || f.Status == events.Canceled || f.Begins
 	case s.Status == events.Canceled:
-		return s.implicit() || !f.From.IsZero() && !f.From.Before(s.CanceledAt)
+		return s.implicit() || s.beginsAgain(f)
 	case s.Status == events.ScheduledCancel && f.said() == "":
 		return f.Until.After(s.CurrentPeriodEnd)
 	}
 	return f.Prorated || f.said() != "" || f.Until.IsZero() || f.Until.After(s.CurrentPeriodStart)
+}
+
+// beginsAgain reports whether a payment of a canceled subscription is for a period that begins after the cancellation.
+// What is paid in the end for the canceled period, such as its usage, is not. The time that the provider gives for the
+// cancellation can be that at which somebody asked for it.
+func (s *SubscriptionState) beginsAgain(f *Fact) bool {
+	if f.From.IsZero() || f.From.Before(s.CanceledAt) {
+		return false
+	}
+	return !f.From.Before(s.OccurredAt) || f.Until.IsZero() || f.Until.After(s.CurrentPeriodEnd)
 }
 
 // takes reports whether the status of the fact counts: of a subscription that has begun, a payment of 0 says none.
