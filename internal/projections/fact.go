@@ -257,7 +257,8 @@ const (
 // newest besides payments that says a period, and the newest payment for a whole period and the one that ends last, because
 // they decide its status, its period, its product and what its next payments are for; the newest that says that it begins;
 // the longest extension; and the first of all, of a payment, with a checkout, with each user, with a GitHub user, with a
-// cancellation, and with each kind. What is left out of a set of facts does not depend on their order of arrival.
+// cancellation, with each kind, and with each product and number of units, because late payments are for them. What is left
+// out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= 1 {
 		return f
@@ -310,9 +311,20 @@ func (f Facts) ofSubscription() Facts {
 type firsts struct {
 	payment, checkout, gitHubUser, licensed, cancellation bool
 
-	kinds [2][]Kind // of a checkout, and of other events
-	users []string  // at most maxFacts
+	kinds [2][]Kind  // of a checkout, and of other events
+	users []string   // at most maxFacts
+	sold  []offering // at most maxSold
 }
+
+// offering is what a fact says that the payments of a subscription are for.
+type offering struct {
+	product string
+	byBuyer bool
+	units   int64
+}
+
+// maxSold bounds how many of them a subscription keeps. Seats change more often than plans.
+const maxSold = 16
 
 // add reports whether the fact is the first one in any way.
 func (seen *firsts) add(f *Fact) (first bool) {
@@ -327,6 +339,10 @@ func (seen *firsts) add(f *Fact) (first bool) {
 	note(&seen.cancellation, f.Status == events.Canceled)
 	if f.User != "" && len(seen.users) < maxFacts && !slices.Contains(seen.users, f.User) {
 		seen.users, first = append(seen.users, f.User), true
+	}
+	if one := (offering{f.Product, f.ByBuyer, f.Units}); one.product != "" && (f.Says == Sold || f.Says == Status) &&
+		len(seen.sold) < maxSold && !slices.Contains(seen.sold, one) {
+		seen.sold, first = append(seen.sold, one), true
 	}
 	kinds := &seen.kinds[0]
 	if f.Says == Sold {

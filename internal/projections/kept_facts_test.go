@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/payfold/payfold/internal/events"
@@ -39,6 +40,10 @@ func drawFact(r *rapid.T, event string) *Fact {
 	if f.Says == Status || f.Says == Paid {
 		f.Status = rapid.SampledFrom([]string{"", "", events.Active, events.Trialing, events.PastDue, events.Canceled}).Draw(r, "status")
 	}
+	if f.Says != Named {
+		f.Product = rapid.SampledFrom([]string{"", "small", "big"}).Draw(r, "product")
+		f.Units = int64(rapid.IntRange(1, 12).Draw(r, "units"))
+	}
 	if f.Says != Named && rapid.Bool().Draw(r, "has a period") {
 		f.From, f.Until = f.At, day("until")
 	}
@@ -52,4 +57,29 @@ func drawFact(r *rapid.T, event string) *Fact {
 		}
 	}
 	return f
+}
+
+// A late payment is for what its subscription sold then, however many changes came since.
+func TestALatePaymentIsForWhatItsSubscriptionSoldThen(t *testing.T) {
+	t.Parallel()
+	w := soldInLives()
+	sells := func(day int, action events.Action, product string) {
+		e := status("s1", events.Active)
+		e.Action, e.Product = action, product
+		w.put(dayOf(day), e)
+	}
+	sells(5, events.Checkout, "small")
+	sells(20, events.Subscription, "big")
+	for day := 21; day < 21+3*keptChanges; day++ {
+		sells(day, events.Subscription, "big")
+	}
+	w.put(dayOf(20), of(1, "t", events.Event{Action: events.Payment, SubscriptionID: "s1", Recurring: true, UserID: "u1", Amount: number(900)}))
+	var order []int
+	for i := range w.shapes {
+		order = append(order, i)
+	}
+	late := w.fold(order)
+	first := w.fold(slices.Concat(order[len(order)-1:], order[:len(order)-1]))
+	require.Equal(t, map[string]int64{"u1 subscription": 500}, leftOf(first))
+	require.Equal(t, leftOf(first), leftOf(late))
 }
