@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -250,4 +251,34 @@ func TestWhatIsPaidForAPlanSoonAfterItsTrialBeganBuysIt(t *testing.T) {
 	gift := by(t, Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100}")},
 		own("e1", "subscription", "00:00", `"status":"trialing","product":"plan"`), own("e2", "gift", "30:00", `"payment":"g1","credits":7`))
 	require.Equal(t, map[string]int64{"u1 one_time": 7}, leftOf(gift))
+}
+
+// A change of the plan within a trial that is longer than a period, and that is paid at once, begins a period of its own.
+func TestWhatIsPaidForAChangeWithinALongTrialBuysThePlan(t *testing.T) {
+	t.Parallel()
+	dodo := func(at, event, data string) [2]string {
+		return [2]string{"dodo", `{"business_id":"b","type":"` + event + `","timestamp":"2026-01-` + at + `Z","data":{"subscription_id":"s1",` +
+			`"metadata":{"user_id":"u1"},` + data + `}}`}
+	}
+	of := func(product, from, until string) string {
+		return `"status":"active","product_id":"` + product + `","quantity":1,"created_at":"2026-01-01T10:00:00Z","trial_period_days":60,` +
+			`"previous_billing_date":"2026-` + from + `T12:00:00Z","next_billing_date":"2026-` + until + `T12:00:00Z"`
+	}
+	log := [][2]string{
+		dodo("01T10:00:05", "subscription.active", strings.ReplaceAll(of("small", "01-01", "03-02"), "T12", "T10")),
+		dodo("01T10:00:06", "payment.succeeded", `"payment_id":"t1","status":"succeeded","currency":"USD","total_amount":0`),
+		dodo("01T12:00:05", "subscription.plan_changed", of("big", "01-01", "02-01")),
+		dodo("01T12:00:06", "payment.succeeded", `"payment_id":"t2","status":"succeeded","currency":"USD","total_amount":900`),
+	}
+	rules := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  small: {kind: subscription, credits: 100}\n  big: {kind: subscription, credits: 500}")}
+	for _, order := range orders(len(log)) {
+		var all [][2]string
+		for _, i := range order {
+			all = append(all, log[i])
+		}
+		s := by(t, rules, all...)
+		require.EqualValues(t, 500, leftOf(s)["u1 subscription"], order)
+		shown, _ := s.Current.Get("u1")
+		require.Equal(t, []string{events.Active, "big"}, []string{shown.Status, shown.ProductKey}, order)
+	}
 }

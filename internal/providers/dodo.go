@@ -119,15 +119,16 @@ func dodoSubscription(action events.Action) meaning {
 func planBeforeAddons(e *events.Event, b *values) {
 	e.Items = slices.Insert(e.Items, 0, events.Item{Product: e.Product, Units: e.Units})
 	e.Units = events.Number{}
-	if days := b.number(variant); e.Status == events.Active && inTrial(e.PeriodEnd, b.moment(begin), days) {
+	if days := b.number(variant); e.Status == events.Active && inTrial(e, b.moment(begin), days) {
 		e.Status = events.Trialing
 	}
 }
 
-// inTrial reports whether a period ends with the trial. The first payment can be an hour late.
-func inTrial(periodEnd, begin time.Time, days events.Number) bool {
-	return days.Value > 0 && days.Value <= maxTrialDays && !periodEnd.IsZero() && !begin.IsZero() &&
-		!periodEnd.After(begin.AddDate(0, 0, int(days.Value)).Add(time.Hour))
+// inTrial reports whether the period of the event is the trial: it begins with the subscription and ends with the trial.
+// The first payment can be an hour late. A period that begins later is paid for, also if it ends within a long trial.
+func inTrial(e *events.Event, begin time.Time, days events.Number) bool {
+	return days.Value > 0 && days.Value <= maxTrialDays && !e.PeriodEnd.IsZero() && !begin.IsZero() &&
+		!e.PeriodStart.After(begin.Add(time.Hour)) && !e.PeriodEnd.After(begin.AddDate(0, 0, int(days.Value)).Add(time.Hour))
 }
 
 // maxTrialDays keeps the end of a trial within the calendar. No shop gives a trial of that length.
