@@ -174,7 +174,7 @@ func unitsOf(e events.Event, product string) int64 {
 				units = 1
 			}
 			if item.Prorated {
-				prorated += units
+				prorated = max(prorated, units)
 			} else {
 				whole += units
 			}

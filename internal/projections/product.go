@@ -102,14 +102,15 @@ func (r Rules) standing(item *events.Item, at time.Time) int {
 }
 
 // unitsOf adds up the units of the items that are the product. Items for a part of a period count only if no other item
-// is the product. If no item says which product it is, the first item counts.
+// is the product. Each of them is a change, and says how many there are after it: the most counts. If no item says which
+// product it is, the first item counts.
 func unitsOf(items []events.Item, product string) events.Number {
 	var whole, prorated events.Number
 	for _, item := range items {
 		switch {
 		case product == "" || item.Product != product && item.Price != product:
 		case item.Prorated:
-			prorated = plus(prorated, item.Units)
+			prorated = most(prorated, item.Units)
 		default:
 			whole = plus(whole, item.Units)
 		}
@@ -123,6 +124,12 @@ func unitsOf(items []events.Item, product string) events.Number {
 		return items[0].Units
 	}
 	return events.Number{}
+}
+
+func most(a, b events.Number) events.Number {
+	sum := plus(a, b)
+	sum.Value = max(a.Value, b.Value)
+	return sum
 }
 
 // plus adds two numbers. A number that cannot be used makes the sum such a number.

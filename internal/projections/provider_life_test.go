@@ -267,3 +267,28 @@ func TestALineOfOneMomentIsOfNoPeriod(t *testing.T) {
 	shown, _ := s.Current.Get("u1")
 	require.Equal(t, time.Unix(begin+month, 0).UTC(), shown.CurrentPeriodEnd)
 }
+
+// What was changed earlier in the month can be in the invoice of a later change. Each line has the seats after its change.
+func TestSeveralChangesInOneInvoiceAreNoSum(t *testing.T) {
+	t.Parallel()
+	const begin, end = 1_772_359_200, 1_775_037_600
+	line := func(amount, seats, from int, prorated bool) string {
+		return fmt.Sprintf(`{"amount":%d,"quantity":%d,"period":{"start":%d,"end":%d},"parent":{"subscription_item_details":{"proration":%v}},
+			"pricing":{"price_details":{"price":"seat","product":"prod_seat"}}}`, amount, seats, from, end, prorated)
+	}
+	invoice := func(at int, lines ...string) [2]string {
+		return [2]string{"stripe", fmt.Sprintf(`{"id":"evt_%[1]d","type":"invoice.paid","created":%[1]d,"data":{"object":{"id":"in_%[1]d","status":"paid","created":%[1]d,
+			"subtotal":900,"amount_paid":900,"currency":"eur","parent":{"subscription_details":{"subscription":"sub_1","metadata":{"user_id":"u1"}}},
+			"lines":{"data":[%[2]s]}}}}`, at, strings.Join(lines, ","))}
+	}
+	const first, second = begin + 9*86_400, begin + 19*86_400
+	log := [][2]string{
+		invoice(begin, line(2000, 2, begin, false)),
+		invoice(second, line(-1000, 3, second, true), line(1600, 5, second, true), line(-1400, 2, first, true), line(2100, 3, first, true)),
+	}
+	sold := catalogueOf("version: 1\nproducts:\n  seat: {kind: subscription, credits: 100}")
+	for _, order := range orders(len(log)) {
+		s := by(t, Rules{Mode: ModeAny, Catalogue: sold}, log[order[0]], log[order[1]])
+		require.Equal(t, map[string]int64{"u1 subscription": 500}, leftOf(s), order)
+	}
+}
