@@ -24,6 +24,9 @@ func (r Rules) pay(s *State, f *step) (Outcome, Reason) {
 		r.keepNames(s, f)
 		return Rejected, r.missing(f, &before, unusable)
 	}
+	if f.note == "" && r.sellsOthers(f) {
+		f.note = OneOfSeveral
+	}
 	if r.overflows(s, f) {
 		f.note = ""
 		r.keepNames(s, f)

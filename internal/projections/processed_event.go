@@ -142,7 +142,8 @@ const (
 	AmountUnreadable Note = "amount_unreadable" // the amount is not a whole number of at least 0; the purchase counts without it
 	UnitsUnreadable  Note = "units_unreadable"  // the number of units is not a whole number of at least 1; it counts as one unit
 	BothUnreadable   Note = "amount_and_units_unreadable"
+	OneOfSeveral     Note = "one_of_several" // the catalogue sells several of its items, and the purchase grants one of them
 )
 
 // Notes lists all notes.
-var Notes = []Note{AmountUnreadable, UnitsUnreadable, BothUnreadable}
+var Notes = []Note{AmountUnreadable, UnitsUnreadable, BothUnreadable, OneOfSeveral}

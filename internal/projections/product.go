@@ -98,7 +98,18 @@ func (r Rules) standing(item *events.Item, at time.Time) int {
 	case offer == nil || offer.Kind == catalogue.None:
 		return 1
 	}
-	return 2
+	return sellsIt
+}
+
+// sellsIt is the standing of an item for which the catalogue grants something.
+const sellsIt = 2
+
+// sellsOthers reports whether the catalogue also grants something for another item than the one that the event is about. A
+// change of the plan is no other one.
+func (r Rules) sellsOthers(f *step) bool {
+	return f.offer != nil && slices.ContainsFunc(f.Items, func(item events.Item) bool {
+		return !item.Prorated && r.standing(&item, f.OccurredAt) == sellsIt && r.offered(&item) != f.ProductKey
+	})
 }
 
 // unitsOf adds up the units of the items that are the product. Items for a part of a period count only if no other item

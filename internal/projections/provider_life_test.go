@@ -292,3 +292,35 @@ func TestSeveralChangesInOneInvoiceAreNoSum(t *testing.T) {
 		require.Equal(t, map[string]int64{"u1 subscription": 500}, leftOf(s), order)
 	}
 }
+
+// A payment grants one product. If the catalogue sells another of its items, too, the event says so.
+func TestAPaymentOfSeveralProductsGrantsOneAndSaysSo(t *testing.T) {
+	t.Parallel()
+	item := func(price, amount, more string) string {
+		return `{"quantity":1,"price":{"id":"` + price + `","unit_price":{"amount":"` + amount + `"}}` + more + `}`
+	}
+	const change = `,"proration":{"rate":"0.5"}`
+	for name, c := range map[string]struct {
+		items []string
+		note  Note
+		left  map[string]int64
+	}{
+		"a plan and a pack":      {[]string{item("plan", "900", ""), item("pack", "2900", "")}, OneOfSeveral, map[string]int64{"u1 one_time": 50}},
+		"a plan":                 {[]string{item("plan", "900", "")}, "", map[string]int64{"u1 subscription": 100}},
+		"a plan, twice":          {[]string{item("plan", "900", ""), item("plan", "900", "")}, "", map[string]int64{"u1 subscription": 200}},
+		"a plan and a fee":       {[]string{item("plan", "900", ""), item("fee", "2900", "")}, "", map[string]int64{"u1 subscription": 100}},
+		"a plan and what is not": {[]string{item("plan", "900", ""), item("other", "2900", "")}, "", map[string]int64{"u1 subscription": 100}},
+		"a plan after a change":  {[]string{item("plan", "900", ""), item("small", "500", change)}, "", map[string]int64{"u1 subscription": 100}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sold := catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100}\n  small: {kind: subscription, credits: 10}\n" +
+				"  pack: {kind: one_time, credits: 50}\n  fee: {kind: none}")
+			s := by(t, Rules{Mode: ModeAny, Catalogue: sold}, [2]string{"paddle", `{"event_id":"evt_1","event_type":"transaction.completed","data":{"id":"txn_1",
+				"origin":"web","status":"completed","subscription_id":"sub_1","currency_code":"EUR","custom_data":{"user_id":"u1"},
+				"details":{"totals":{"grand_total":"3800"}},"items":[` + strings.Join(c.items, ",") + `]}}`})
+			require.Equal(t, c.left, leftOf(s))
+			require.Equal(t, string(c.note), recorded(t, s, "evt_1").Note)
+		})
+	}
+}

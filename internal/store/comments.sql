@@ -271,8 +271,8 @@ comment on column processed_event.reason is
   'of a rejection, see above; unpaid of an ignored payment whose money has not arrived';
 comment on column processed_event.note is
   'what was odd about an event whose purchase counts, or will count when its user is known: amount_unreadable (it '
-  'counts without its amount), units_unreadable (it counts as one unit), amount_and_units_unreadable; null: '
-  'nothing';
+  'counts without its amount), units_unreadable (it counts as one unit), amount_and_units_unreadable, '
+  'one_of_several (the catalogue sells several of its items, and it grants one of them); null: nothing';
 comment on column processed_event.occurred_at is
   'the provider''s time';
 comment on column processed_event.received_at is

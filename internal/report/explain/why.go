@@ -75,6 +75,7 @@ func (y story) did() string {
 var notes = map[projections.Note]string{
 	projections.AmountUnreadable: " The amount could not be read; the purchase counts without it.",
 	projections.UnitsUnreadable:  " The number of units could not be read; it counts as one unit.",
+	projections.OneOfSeveral:     " The catalogue sells other items of it, too; the purchase grants only this one.",
 	projections.BothUnreadable:   " Neither the amount nor the number of units could be read; the purchase counts without an amount, as one unit.",
 }
 
