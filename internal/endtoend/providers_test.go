@@ -340,6 +340,6 @@ func (w *world) requireExplained(t *testing.T) {
 	t.Helper()
 	for _, p := range providers.All {
 		event := mustQuery[string](t, w.database, `select event_id from portal.payment where provider = $1 and kind = 'pro'`, p.Name())
-		require.Regexp(t, `It claimed payment \S+ for user u_[12]\. `, w.run(t, "explain", event), p.Name())
+		require.Regexp(t, `It says that payment \S+ of user u_[12] arrived\. `, w.run(t, "explain", event), p.Name())
 	}
 }

@@ -83,6 +83,9 @@ func (f *Fact) said() string {
 	return f.Status
 }
 
+// IsFree reports whether it is a payment of 0 that says no status. Only its subscription tells whether a trial begins.
+func (f *Fact) IsFree() bool { return f.Status == maybeTrialing }
+
 // status is the status that the fact gives its subscription, if it counts: a payment that says none means an active one.
 func (f *Fact) status() string {
 	switch {

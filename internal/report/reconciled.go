@@ -73,14 +73,14 @@ func differenceText(provider string, d *reconcile.Difference) string {
 			page.Name(d.Payment), forUser(d.User), page.Time(d.At), money(d.Provider), provider, money(d.Tables))
 	case reconcile.MissingSubscription:
 		return fmt.Sprintf("%s has subscription %s, %s%s%s, and the tables do not.", provider, page.Name(d.Subscription),
-			d.Provider.Status, until(d.Provider.Until), forUser(d.User))
+			page.Words(d.Provider.Status), until(d.Provider.Until), forUser(d.User))
 	case reconcile.UnknownSubscription:
 		return fmt.Sprintf("the tables have subscription %s, %s%s%s, and %s does not know it. It came with event %s at %s.",
-			page.Name(d.Subscription), d.Tables.Status, until(d.Tables.Until), forUser(d.User), provider, page.Name(d.Event), page.Time(d.At))
+			page.Name(d.Subscription), page.Words(d.Tables.Status), until(d.Tables.Until), forUser(d.User), provider, page.Name(d.Event), page.Time(d.At))
 	case reconcile.OtherStatus, reconcile.OtherPeriod:
 		return fmt.Sprintf("subscription %s%s is %s%s at %s and %s%s in the tables, since event %s.",
 			page.Name(d.Subscription), forUser(d.User),
-			d.Provider.Status, until(d.Provider.Until), provider, d.Tables.Status, until(d.Tables.Until), page.Name(d.Event))
+			page.Words(d.Provider.Status), until(d.Provider.Until), provider, page.Words(d.Tables.Status), until(d.Tables.Until), page.Name(d.Event))
 	case reconcile.MissingRefund:
 		return fmt.Sprintf("%s has paid back %s of payment %s%s%s, and the tables do not know it: its event was not received.",
 			provider, money(d.Provider), page.Name(d.Payment), forUser(d.User), refundAt(d))
@@ -115,7 +115,7 @@ func side(s reconcile.Side) string {
 	if s.Status == "" {
 		return money(s)
 	}
-	return money(s) + " (" + s.Status + ")"
+	return money(s) + " (" + page.Words(s.Status) + ")"
 }
 
 func forUser(user string) string {

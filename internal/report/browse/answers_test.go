@@ -18,7 +18,7 @@ func TestAPaymentIsFoundByEachOfItsNames(t *testing.T) {
 		require.Equal(t, "o1", p.Payment.ProviderPaymentID)
 		require.Equal(t, []string{"o1", "t1"}, p.Names)
 		require.Equal(t, []string{"e1", "e2", "e3", "e6"}, ids(p.Events.Items))
-		require.Contains(t, p.Events.Items[0].Why, "It claimed payment o1")
+		require.Contains(t, p.Events.Items[0].Why, "It says that payment o1 of user ")
 		require.EqualValues(t, 75, p.Ledger.Sum)
 		require.Len(t, p.Reversals.Items, 1)
 		text, err := page.Marshal(p)

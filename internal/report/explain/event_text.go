@@ -87,15 +87,8 @@ func (e Event) outOfOrderText(p *page.Page) {
 	p.Section("OUT OF ORDER: applied out of the log's order; to settle it: projector settle")
 	for _, d := range e.OutOfOrder {
 		p.Line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
-			page.Name(d.EventID), d.StreamSeq, page.Name(d.LaterEventID), d.LaterSeq, sharedName(d.Shared), at(d.NoticedAt))
+			page.Name(d.EventID), d.StreamSeq, page.Name(d.LaterEventID), d.LaterSeq, page.Words(d.Shared), at(d.NoticedAt))
 	}
-}
-
-func sharedName(shared string) string {
-	if shared == "event_id" {
-		return "event id"
-	}
-	return shared
 }
 
 // eventsText lists events with what each did. It names an event's user only if that is not

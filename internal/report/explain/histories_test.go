@@ -97,7 +97,7 @@ func TestThePaymentsOfAPeriodAreReadFromTheTables(t *testing.T) {
 
 func TestAPaymentWithoutAUserThatComesAfterTheCancellationSetsNothing(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "It says that payment t1 arrived. The payment is not claimed yet: no event names its user.", sentences(t,
+	require.Equal(t, "It says that payment t1 arrived. The payment grants nothing yet: no event names its user.", sentences(t,
 		`{"id":"e1","eventType":"subscription.canceled","created_at":1614600010000,"object":{"subscription":"s1"}}`,
 		`{"id":"e2","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1"}}`,
 	)[1])
@@ -106,7 +106,7 @@ func TestAPaymentWithoutAUserThatComesAfterTheCancellationSetsNothing(t *testing
 // The status event names the subscription of the payment. The payment is newer, and sets the status.
 func TestAnEventThatNamesTheSubscriptionOfANewerPaymentIsNotOlderThanItself(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "It says that the subscription is past_due. By the provider's time e1 (2021-03-01 12:00:10Z) is newer, and says active.", sentences(t,
+	require.Equal(t, "It says that the subscription is past due. By the provider's time e1 (2021-03-01 12:00:10Z) is newer, and says active.", sentences(t,
 		`{"id":"e1","eventType":"checkout.completed","created_at":1614600010000,"object":{"transaction":"t1","metadata":{"kind":"subscription","user_id":"u1"}}}`,
 		`{"id":"e2","eventType":"subscription.past_due","created_at":1614600005000,"object":{"subscription":"s1","last_transaction_id":"t1"}}`,
 	)[1])
@@ -114,7 +114,7 @@ func TestAnEventThatNamesTheSubscriptionOfANewerPaymentIsNotOlderThanItself(t *t
 
 func TestACheckoutThatBringsTheUserAfterTheCancellationDoesNotSetTheSubscription(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "It says that the subscription sells subscriptions. Its payments are other events. It names user u1, for whom payment t1 waited: the payment was claimed."+
+	require.Equal(t, "It is a checkout of the subscription. The payments of the subscription are other events. Payment t1 waited for the name of its user. This event names user u1, so the payment counts."+
 		" It says that the subscription is active. By the provider's time e1 (2021-03-01 12:00:10Z) is newer, and says canceled.", sentences(t,
 		`{"id":"e1","eventType":"subscription.canceled","created_at":1614600010000,"object":{"subscription":"s1"}}`,
 		`{"id":"e2","eventType":"subscription.paid","created_at":1614600005000,"object":{"subscription":"s1","transaction":"t1"}}`,
@@ -132,7 +132,7 @@ func TestARejectedEventThatJoinsTwoPaymentsSaysWhatThatChanged(t *testing.T) {
 			fixture.Pack("e1", "t1", "u1", 100),
 			`{"id":"e2","eventType":"checkout.completed","object":{"order":"o1","metadata":{"kind":"one_time","user_id":"u1","credits":100}}}`,
 		}},
-		"neither had granted": {"It claimed and granted nothing itself.", []string{
+		"neither had granted": {"It granted nothing itself.", []string{
 			`{"id":"e1","eventType":"checkout.completed","object":{"order":"o1","metadata":{"user_id":"u1"}}}`,
 			`{"id":"e2","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"kind":"one_time","credits":100}}}`,
 		}},
@@ -150,7 +150,7 @@ func TestARejectedEventThatJoinsTwoPaymentsSaysWhatThatChanged(t *testing.T) {
 func TestARejectedEventThatIsTheClaimAfterAllSaysSo(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product."+
-		" Other events brought what was missing: payment t1 is claimed for user u1, and what this event says of it counts. It granted 20 credits.", sentences(t,
+		" Other events brought what was missing: payment t1 is of user u1, and what this event says of the payment counts. It granted 20 credits.", sentences(t,
 		`{"id":"e1","eventType":"checkout.completed","object":{"transaction":"t1","metadata":{"user_id":"u1","credits":20}}}`,
 		`{"id":"e2","eventType":"subscription.active","object":{"subscription":"s1","last_transaction_id":"t1"}}`,
 	)[0])
@@ -160,7 +160,7 @@ func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *test
 	t.Parallel()
 	for credits, want := range map[string]string{
 		`,"credits":5`: "It changed what payments grant, so a correction took back 5 credits.",
-		"":             "This event claimed and granted nothing.",
+		"":             "This event granted nothing.",
 	} {
 		ctx, shop := fixture.NewFolded(t, unbounded,
 			`{"id":"e1","eventType":"subscription.paid","object":{"subscription":"s1","transaction":"t1","metadata":{"kind":"one_time","user_id":"u1","credits":5}}}`,
@@ -179,7 +179,7 @@ func TestARejectedKindConflictCanChangeTheOtherPaymentsOfItsSubscription(t *test
 func TestAPaymentOfTwoUsersSaysWhoHasIt(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
-		"It claimed payment t1 for user u1. It gave a licence.",
+		"It says that payment t1 of user u1 arrived. It gave a licence.",
 		"It names user u2. By the provider's time e1 (2026-01-02 10:00:00Z) was first, and names user u1: payment t1 is of that user.",
 		"The refund takes back 0 minor units (unknown currency). The licence stays, because a part of the payment is kept.",
 	}, sentences(t,

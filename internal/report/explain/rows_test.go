@@ -41,7 +41,7 @@ func TestAnEventShowsAllOfItsPayment(t *testing.T) {
 	require.Zero(t, rows.Ledger.EarlierSum)
 	require.Len(t, rows.Reversals.Items, 2, "also the pending one, which has another id of the payment")
 	require.EqualValues(t, 82, rows.Credits.Balance)
-	require.Equal(t, "The same payment again: e1 (seq 1) said before that it arrived, so it grants nothing again. What it says of the payment counts, too.", rows.Event.Why)
+	require.Equal(t, "The same payment again: e1 (seq 1) told of it before, so this event grants nothing. What this event says of the payment counts, too.", rows.Event.Why)
 	require.Contains(t, rows.Others.Items[0].Why, "It granted 100 credits.")
 	require.Contains(t, rows.Others.Items[1].Why, "It took back 25 credits.")
 	require.Equal(t, shop.LogID, rows.LogID)
@@ -125,7 +125,7 @@ func TestALongListIsBoundedAndItsSumsStillHold(t *testing.T) {
 	require.EqualValues(t, 15, rows.Events.Earlier)
 	require.Len(t, rows.Payments.Items, 10)
 	require.True(t, rows.Payments.More)
-	require.Equal(t, "It claimed payment p25 for user u1. It granted 25 credits.", rows.Events.Items[9].Why)
+	require.Equal(t, "It says that payment p25 of user u1 arrived. It granted 25 credits.", rows.Events.Items[9].Why)
 }
 
 func TestSpendableCreditsEqualTheView(t *testing.T) {

@@ -14,7 +14,7 @@ func paymentText(p *page.Page, payment projections.Payment) {
 	p.Section("PAYMENT %s", page.Name(payment.ProviderPaymentID))
 	user := page.Name(payment.UserID)
 	if payment.UserID == "" {
-		user = "not claimed yet: " + NotClaimed(payment, "user")
+		user = "none yet: " + NotClaimed(payment, "user")
 	}
 	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "checkout", page.Name(payment.ProviderCheckoutID), "user", user,
 		"first event", page.Name(payment.EventID)+" of "+at(payment.OccurredAt), "kind", page.Name(payment.Kind), "product", page.Name(payment.ProductKey),
@@ -62,7 +62,7 @@ func ledgerText(p *page.Page, ledger Lines) {
 }
 
 func creditsText(p *page.Page, c projections.Credits) {
-	p.Line("  balance %d = %d granted - %d reversed", c.Balance, c.Granted, c.Reversed)
+	p.Line("  balance %s = %s granted - %s reversed", page.Grouped(c.Balance), page.Grouped(c.Granted), page.Grouped(c.Reversed))
 }
 
 func subscriptionName(id string) string {
@@ -93,9 +93,9 @@ func isShown(s projections.SubscriptionState, shown *projections.Subscription) s
 	case shown == nil:
 		return "no"
 	case shown.SubscriptionID == "":
-		return "no: the user has one to which the provider gives no id, " + shown.Status
+		return "no: the user has one to which the provider gives no id, " + page.Words(shown.Status)
 	}
-	return "no: the user has " + page.Name(shown.SubscriptionID) + ", " + shown.Status
+	return "no: the user has " + page.Name(shown.SubscriptionID) + ", " + page.Words(shown.Status)
 }
 
 func period(s projections.SubscriptionState) string {

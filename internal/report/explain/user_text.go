@@ -24,7 +24,7 @@ func (u User) text(p *page.Page) {
 		p.Line("  none")
 	} else {
 		if sums := u.SubscriptionCredits; sums != nil {
-			p.Line("  %d available now, %d later, %d expired", sums.Now, sums.Later, sums.Expired)
+			p.Line("  %s available now, %s later, %s expired", page.Grouped(sums.Now), page.Grouped(sums.Later), page.Grouped(sums.Expired))
 		}
 		ledgerText(p, u.Grants)
 	}
@@ -84,17 +84,17 @@ func (u User) spendableText(p *page.Page) {
 	case u.SubscriptionCredits == nil:
 		p.Line("What the user can spend is not added up: the ledger has too many lines. A higher --limit adds up more.")
 	case u.AsOf != nil:
-		p.Line("As of seq %d, %s: these tables granted %s: %d of packs, %d of subscriptions, spends not subtracted.",
-			u.AsOf.Seq, at(u.AsOf.At), page.Count(*u.Spendable, "credit"), u.Packs.Sum, u.SubscriptionCredits.Now)
+		p.Line("As of seq %d, %s: these tables granted %s: %s of packs, %s of subscriptions, spends not subtracted.",
+			u.AsOf.Seq, at(u.AsOf.At), page.Count(*u.Spendable, "credit"), page.Grouped(u.Packs.Sum), page.Grouped(u.SubscriptionCredits.Now))
 	case u.Wallet == nil:
-		p.Line("These tables grant %s now: %d of packs, %d of subscriptions. Spends are known for the live tables only.",
-			page.Count(*u.Spendable, "credit"), u.Packs.Sum, u.SubscriptionCredits.Now)
+		p.Line("These tables grant %s now: %s of packs, %s of subscriptions. Spends are known for the live tables only.",
+			page.Count(*u.Spendable, "credit"), page.Grouped(u.Packs.Sum), page.Grouped(u.SubscriptionCredits.Now))
 	case u.Wallet.Sums.Owed() > 0:
 		p.Line("Can spend nothing, and owes %s, which the next credits pay.", page.Count(u.Wallet.Sums.Owed(), "credit"))
 	default:
 		sums := u.Wallet.Sums
-		p.Line("Can spend %s now: %d of packs, %d of subscriptions.",
-			page.Count(sums.Balance, "credit"), sums.Packs, sums.Subscriptions)
+		p.Line("Can spend %s now: %s of packs, %s of subscriptions.",
+			page.Count(sums.Balance, "credit"), page.Grouped(sums.Packs), page.Grouped(sums.Subscriptions))
 	}
 }
 

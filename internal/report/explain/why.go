@@ -62,7 +62,7 @@ func (y story) did() string {
 		case e.IsReversal():
 			return y.reversed()
 		case y.isPayment():
-			return y.claimed() + y.granted()
+			return y.arrived() + y.granted()
 		case e.IsClaim():
 			return y.sold() + y.granted()
 		}
@@ -167,7 +167,7 @@ func nameAndTime(f *projections.Fact) string {
 	return fmt.Sprintf("%s (%s)", page.Name(f.EventID), at(f.At))
 }
 
-// NotClaimed says why nobody has claimed a payment; who is what the reader calls a user.
+// NotClaimed says why a payment grants nothing to anybody yet; who is what the reader calls a user.
 func NotClaimed(p projections.Payment, who string) string {
 	switch user := p.Facts.First(func(f *projections.Fact) bool { return f.User != "" }); {
 	case !p.Paid:

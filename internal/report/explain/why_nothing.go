@@ -21,7 +21,7 @@ func (y story) ignored() string {
 	case e.Reason == string(projections.NotPaid):
 		text = "The provider says that the money has not arrived, so the event grants nothing. An event that says that the same payment is paid will count."
 	case y.isPayment():
-		text = "Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named." + y.status()
+		text = "Nothing was paid. It grants nothing, because no product with trial credits is named." + y.status()
 	case e.IsClaim():
 		text = "It says what is sold, but names no subscription. The payment is another event."
 	case e.Action == string(events.Subscription) && y.subscription.EventID == e.EventID && projections.HasEnded(y.subscription.Status):
@@ -46,11 +46,11 @@ func (y story) rejected() string {
 	case y.paid == nil && !y.named():
 		return text + " It changed nothing."
 	case y.paid == nil:
-		return text + " It claimed and granted nothing itself."
+		return text + " It granted nothing itself."
 	case y.payment.UserID == "":
-		return text + " It claimed and granted nothing. When another event brings what is missing, what this event says of the payment counts."
+		return text + " It granted nothing. When another event brings what is missing, what this event says of the payment counts."
 	}
-	return text + fmt.Sprintf(" Other events brought what was missing: payment %s is claimed for user %s, and what this event says of it counts.",
+	return text + fmt.Sprintf(" Other events brought what was missing: payment %s is of user %s, and what this event says of the payment counts.",
 		page.Name(y.payment.ProviderPaymentID), page.Name(y.payment.UserID)) + wrote
 }
 
@@ -88,12 +88,12 @@ func (y story) conflict() string {
 	case f == nil && projections.IsForeign(s.Provider, e.Provider):
 		return fmt.Sprintf(" Subscription %s is of provider %s. It changed nothing.", page.Name(s.SubscriptionID), page.Name(s.Provider))
 	case f == nil:
-		return " It claimed and granted nothing."
+		return " It granted nothing."
 	case f.User != "" && by != nil && by.User != f.User:
-		return fmt.Sprintf(" By the provider's time %s was first, and names user %s: payment %s is of that user. This event claimed and granted nothing.",
+		return fmt.Sprintf(" By the provider's time %s was first, and names user %s: payment %s is of that user. This event granted nothing.",
 			nameAndTime(by), page.Name(by.User), page.Name(p.ProviderPaymentID))
 	case f.Kind != "" && p.Kind != "" && f.Kind != p.Kind:
-		return fmt.Sprintf(" It is for %s, but another event says that payment %s is for %s. This event claimed and granted nothing.",
+		return fmt.Sprintf(" It is for %s, but another event says that payment %s is for %s. This event granted nothing.",
 			kindWords(f.Kind), page.Name(p.ProviderPaymentID), kindWords(p.Kind))
 	}
 	return fmt.Sprintf(" An older event that arrived later says the same as this one, so what this event says of payment %s counts.", page.Name(p.ProviderPaymentID))

@@ -41,7 +41,7 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 			shop,
 			logOf{{ID: "e1", Action: payment, Transaction: "t1", SubscriptionID: "s1", UserID: "u1", Product: "month", Trial: true}},
 			"e1", "ignored",
-			"Nothing was paid, because a trial begins. It grants nothing: no product with trial credits is named. It set the subscription to trialing.",
+			"Nothing was paid. It grants nothing, because no product with trial credits is named. It set the subscription to trialing.",
 		},
 
 		"invalid text": {
@@ -72,19 +72,19 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 			bare,
 			logOf{with(paid, func(e *event) { e.Kind = "" })},
 			"e1", "rejected unknown_kind",
-			"Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product. It claimed and granted nothing. When another event brings what is missing, what this event says of the payment counts.",
+			"Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product. It granted nothing. When another event brings what is missing, what this event says of the payment counts.",
 		},
 		"no kind, but a product": {
 			bare,
 			logOf{with(paid, func(e *event) { e.Kind, e.Product = "", "prod_77" })},
 			"e1", "rejected unknown_kind",
-			"Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product. The provider names product prod_77. It claimed and granted nothing. When another event brings what is missing, what this event says of the payment counts.",
+			"Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product. The provider names product prod_77. It granted nothing. When another event brings what is missing, what this event says of the payment counts.",
 		},
 		"no kind, and later one": {
 			bare,
 			logOf{with(paid, func(e *event) { e.Kind = "" }), with(paid, func(e *event) { e.ID = "e2" })},
 			"e1", "rejected unknown_kind",
-			"Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product. Other events brought what was missing: payment t1 is claimed for user u1, and what this event says of it counts.",
+			"Nothing says what was sold: the checkout's metadata needs a kind (subscription, one_time or pro), or the catalogue needs the product. Other events brought what was missing: payment t1 is of user u1, and what this event says of the payment counts.",
 		},
 		"a status of no kind": {
 			bare,
@@ -102,13 +102,13 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 			bare,
 			logOf{with(paid, func(e *event) { e.UserID = "" })},
 			"e1", "rejected missing_user",
-			"Nothing says who bought it: the checkout's metadata needs a user_id. It claimed and granted nothing. When another event brings what is missing, what this event says of the payment counts.",
+			"Nothing says who bought it: the checkout's metadata needs a user_id. It granted nothing. When another event brings what is missing, what this event says of the payment counts.",
 		},
 		"no user, and later one": {
 			bare,
 			logOf{with(paid, func(e *event) { e.UserID = "" }), with(paid, func(e *event) { e.ID = "e2" })},
 			"e1", "rejected missing_user",
-			"Nothing says who bought it: the checkout's metadata needs a user_id. Other events brought what was missing: payment t1 is claimed for user u1, and what this event says of it counts.",
+			"Nothing says who bought it: the checkout's metadata needs a user_id. Other events brought what was missing: payment t1 is of user u1, and what this event says of the payment counts.",
 		},
 		"no payment": {
 			bare,
@@ -120,13 +120,13 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 			shop,
 			logOf{with(rented, func(e *event) { e.Product = "prod_77" })},
 			"e1", "rejected unknown_product",
-			"The catalogue does not have product prod_77. Add the product to the catalogue under this id, and rebuild: then the purchase counts. A product that grants nothing is {kind: none}. It claimed and granted nothing. When another event brings what is missing, what this event says of the payment counts.",
+			"The catalogue does not have product prod_77. Add the product to the catalogue under this id, and rebuild: then the purchase counts. A product that grants nothing is {kind: none}. It granted nothing. When another event brings what is missing, what this event says of the payment counts.",
 		},
 		"no product": {
 			shop,
 			logOf{{ID: "e1", Action: payment, Transaction: "t1", UserID: "u1", Kind: pack}},
 			"e1", "rejected unknown_product",
-			"It names no product, so the catalogue cannot say what was sold. It claimed and granted nothing. When another event brings what is missing, what this event says of the payment counts.",
+			"It names no product, so the catalogue cannot say what was sold. It granted nothing. When another event brings what is missing, what this event says of the payment counts.",
 		},
 		"an unknown product, and later a known one": {
 			shop,
@@ -135,7 +135,7 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 				with(rented, func(e *event) { e.ID, e.Product = "e2", "pack" }),
 			},
 			"e1", "rejected unknown_product",
-			"The catalogue does not have product prod_77. Add the product to the catalogue under this id, and rebuild: then the purchase counts. A product that grants nothing is {kind: none}. Other events brought what was missing: payment t1 is claimed for user u1, and what this event says of it counts.",
+			"The catalogue does not have product prod_77. Add the product to the catalogue under this id, and rebuild: then the purchase counts. A product that grants nothing is {kind: none}. Other events brought what was missing: payment t1 is of user u1, and what this event says of the payment counts.",
 		},
 		"another kind than the catalogue": {
 			shop,
@@ -147,7 +147,7 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 			bare,
 			logOf{with(paid, func(e *event) { e.Credits = events.Number{} })},
 			"e1", "rejected missing_credits",
-			"It sells a credit pack without a number of credits: the checkout's metadata needs credits, or the catalogue needs them for the product. It claimed and granted nothing. When another event brings what is missing, what this event says of the payment counts.",
+			"It sells a credit pack without a number of credits: the checkout's metadata needs credits, or the catalogue needs them for the product. It granted nothing. When another event brings what is missing, what this event says of the payment counts.",
 		},
 		"no credits are too few": {
 			bare,
@@ -163,20 +163,20 @@ func TestWhyAnEventGrantedNothing(t *testing.T) {
 				{ID: "e3", Action: payment, Transaction: "t1", Order: "o1", Kind: pack, UserID: "u1", Credits: number(0)},
 			},
 			"e3", "rejected out_of_range",
-			"A number in it is out of range: credits and units are whole numbers from 1 to 1,000,000,000,000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It claimed and granted nothing itself.",
+			"A number in it is out of range: credits and units are whole numbers from 1 to 1,000,000,000,000, the amounts of a reversal are whole numbers of at least 0, and balances have a maximum. It granted nothing itself.",
 		},
 
 		"a newer event of another user": {
 			bare,
 			logOf{paid, with(paid, func(e *event) { e.ID, e.UserID = "e2", "u2" })},
 			"e2", "rejected payment_conflict",
-			"It names another user, another kind of purchase or another provider than its payment has. By the provider's time e1 (2026-01-02 10:01:00Z) was first, and names user u1: payment t1 is of that user. This event claimed and granted nothing.",
+			"It names another user, another kind of purchase or another provider than its payment has. By the provider's time e1 (2026-01-02 10:01:00Z) was first, and names user u1: payment t1 is of that user. This event granted nothing.",
 		},
 		"a newer event of another kind": {
 			bare,
 			logOf{paid, with(paid, func(e *event) { e.ID, e.Kind = "e2", licence })},
 			"e2", "rejected payment_conflict",
-			"It names another user, another kind of purchase or another provider than its payment has. It is for a licence, but another event says that payment t1 is for a credit pack. This event claimed and granted nothing.",
+			"It names another user, another kind of purchase or another provider than its payment has. It is for a licence, but another event says that payment t1 is for a credit pack. This event granted nothing.",
 		},
 		"a conflict that an older event resolved": {
 			bare,

@@ -8,21 +8,21 @@ import (
 	"github.com/payfold/payfold/internal/report/page"
 )
 
-// claimed explains an event that says that a payment arrived, apart from credits.
-func (y story) claimed() string {
+// arrived explains an event that says that a payment arrived, apart from credits.
+func (y story) arrived() string {
 	p, name := y.payment, page.Name(y.payment.ProviderPaymentID)
 	by := y.namer()
 	switch {
 	case !y.named():
 		return "It says that its payment arrived."
 	case p.UserID == "":
-		return fmt.Sprintf("It says that payment %s arrived. The payment is not claimed yet: %s.", name, NotClaimed(p, "user"))
+		return fmt.Sprintf("It says that payment %s arrived. The payment grants nothing yet: %s.", name, NotClaimed(p, "user"))
 	case y.paid == nil || by == nil:
-		return fmt.Sprintf("It says that payment %s arrived, which is claimed for user %s.", name, page.Name(p.UserID)) + y.gave()
+		return fmt.Sprintf("It says that payment %s of user %s arrived.", name, page.Name(p.UserID)) + y.gave()
 	case y.paid.User == p.UserID && y.paid.Given:
 		return fmt.Sprintf("It is a gift of the shop for user %s.", page.Name(p.UserID))
 	case y.paid.User == p.UserID:
-		return fmt.Sprintf("It claimed payment %s for user %s.", name, page.Name(p.UserID)) + y.gave()
+		return fmt.Sprintf("It says that payment %s of user %s arrived.", name, page.Name(p.UserID)) + y.gave()
 	case y.paid.User != "":
 		return fmt.Sprintf("It names user %s. By the provider's time %s was first, and names user %s: payment %s is of that user.",
 			page.Name(y.paid.User), nameAndTime(by), page.Name(p.UserID), name)
@@ -33,7 +33,7 @@ func (y story) claimed() string {
 		return fmt.Sprintf("It says that payment %s arrived. Its user was not known until %s (seq %d) named user %s.",
 			name, page.Name(by.EventID), by.Seq, page.Name(p.UserID)) + y.gave()
 	}
-	return fmt.Sprintf("It claimed payment %s for user %s, whom %s names.", name, page.Name(p.UserID), page.Name(by.EventID)) + y.gave()
+	return fmt.Sprintf("It says that payment %s arrived. Its user is %s, as %s says.", name, page.Name(p.UserID), page.Name(by.EventID)) + y.gave()
 }
 
 // userBefore returns another user whom events of the subscription named before that one arrived; empty if there is none.
@@ -71,7 +71,7 @@ func (y story) licence() string {
 	case !p.ReversedAt.IsZero(): // before or after the claim
 		return " The whole payment was taken back, so it gives no licence."
 	case p.Lasts && projections.HasEnded(of.Status):
-		return fmt.Sprintf(" It gave a licence, which ended with its subscription: %s set it to %s.", page.Name(of.EventID), page.Name(of.Status))
+		return fmt.Sprintf(" It gave a licence, which ended with its subscription: %s set it to %s.", page.Name(of.EventID), page.Words(of.Status))
 	}
 	return " It gave a licence."
 }
@@ -83,13 +83,13 @@ func (y story) again() string {
 	for _, f := range y.payment.Facts {
 		if f.Says == projections.Paid && f.Seq < first {
 			first = f.Seq
-			text = fmt.Sprintf("The same payment again: %s (seq %d) said before that it arrived", page.Name(f.EventID), f.Seq)
+			text = fmt.Sprintf("The same payment again: %s (seq %d) told of it before", page.Name(f.EventID), f.Seq)
 		}
 	}
 	if y.rows.Wrote[y.event.EventID].Granted == 0 {
-		text += ", so it grants nothing again"
+		text += ", so this event grants nothing"
 	}
-	text += ". What it says of the payment counts, too."
+	text += ". What this event says of the payment counts, too."
 	if y.subscription.EventID == y.event.EventID {
 		text += y.status()
 	}

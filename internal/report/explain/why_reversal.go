@@ -13,24 +13,24 @@ func (y story) reversed() string {
 	r, p := y.rows.Reversals[y.event.EventID], y.payment
 	text := reversalWord(r) + amountWords(r, p.Currency)
 	if r.Status != string(events.Succeeded) {
-		text = fmt.Sprintf("%s is reported as %s now, so what it had taken back is given back.", reversalWord(r), page.Name(r.Status))
+		text = fmt.Sprintf("%s is reported as %s now, so what it had taken back is given back.", reversalWord(r), page.Words(r.Status))
 		if n := y.rows.Corrected[r.EventID].GivenBack; n > 0 {
-			return fmt.Sprintf("%s is reported as %s now, so a correction gave back %s.", reversalWord(r), page.Name(r.Status), page.Count(n, "credit"))
+			return fmt.Sprintf("%s is reported as %s now, so a correction gave back %s.", reversalWord(r), page.Words(r.Status), page.Count(n, "credit"))
 		}
 	}
 	lines := y.granted()
 	switch decides := y.rows.Decides[r.EventID]; {
 	case r.Status == string(events.Succeeded) && decides.EventID != "" && decides.Status != r.Status:
 		return text + lines + fmt.Sprintf(" By the provider's time %s (%s) is newer, and says %s: so it takes nothing back now.",
-			page.Name(decides.EventID), at(decides.OccurredAt), page.Name(decides.Status))
+			page.Name(decides.EventID), at(decides.OccurredAt), page.Words(decides.Status))
 	case lines != "":
 		return text + lines + y.withoutLicence()
 	case r.Status != string(events.Succeeded):
 		return text
 	case !p.Paid:
-		return text + " No event says yet that its payment arrived. The reversal takes effect when one does."
+		return text + " No event says yet that its payment arrived. " + reversalWord(r) + " takes effect when one does."
 	case p.UserID == "":
-		return text + " Its payment is not claimed yet. The reversal takes effect when it is."
+		return text + " Its payment grants nothing yet. " + reversalWord(r) + " takes effect when it does."
 	case p.Kind == projections.KindPro:
 		return text + y.withoutLicence()
 	case r.Amount != nil || r.Credits != nil:
@@ -57,10 +57,10 @@ func (y story) withoutLicence() string {
 func (y story) ignoredReversal(r projections.Reversal) string {
 	decides := y.rows.Decides[r.EventID]
 	if decides.EventID == "" || decides.EventID == r.EventID || decides.Status == r.Status {
-		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", page.Name(r.Status))
+		return fmt.Sprintf("The provider reports it as %s, so nothing is taken back.", page.Words(r.Status))
 	}
 	return fmt.Sprintf("The provider reports it as %s here. By the provider's time %s (%s) is newer, and says %s: so nothing is taken back.",
-		page.Name(r.Status), page.Name(decides.EventID), at(decides.OccurredAt), page.Name(decides.Status))
+		page.Words(r.Status), page.Name(decides.EventID), at(decides.OccurredAt), page.Words(decides.Status))
 }
 
 func reversalWord(r projections.Reversal) string {

@@ -65,13 +65,13 @@ func TestWhatAReversalDid(t *testing.T) {
 			bare,
 			logOf{refund("e0", "t1", events.Reversal{})},
 			"e0", "applied",
-			"The refund is of the whole payment. No event says yet that its payment arrived. The reversal takes effect when one does.",
+			"The refund is of the whole payment. No event says yet that its payment arrived. The refund takes effect when one does.",
 		},
-		"a refund of an unclaimed payment": {
+		"a refund of a payment without a user": {
 			bare,
 			logOf{nobodys, refund("e2", "t1", events.Reversal{})},
 			"e2", "applied",
-			"The refund is of the whole payment. Its payment is not claimed yet. The reversal takes effect when it is.",
+			"The refund is of the whole payment. Its payment grants nothing yet. The refund takes effect when it does.",
 		},
 		"a refund of a licence": {
 			bare,
@@ -95,7 +95,7 @@ func TestWhatAReversalDid(t *testing.T) {
 			bare,
 			logOf{refund("e0", "t1", events.Reversal{}), key},
 			"e1", "applied",
-			"It claimed payment t1 for user u1. The whole payment was taken back, so it gives no licence.",
+			"It says that payment t1 of user u1 arrived. The whole payment was taken back, so it gives no licence.",
 		},
 		"a pending refund": {
 			bare,

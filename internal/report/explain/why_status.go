@@ -18,37 +18,38 @@ func (y story) status() string {
 	case s.Status == "":
 		return ""
 	case s.EventID == e.EventID:
-		return fmt.Sprintf(" It set the subscription to %s.", page.Name(s.Status))
+		return fmt.Sprintf(" It set the subscription to %s.", page.Words(s.Status))
 	case y.said != nil && !y.said.Extended.IsZero() && y.said.Status == "":
-		return fmt.Sprintf(" It extends the subscription at least until %s, and leaves its status %s.", at(y.said.Extended), page.Name(s.Status))
+		return fmt.Sprintf(" It extends the subscription at least until %s, and leaves its status %s.", at(y.said.Extended), page.Words(s.Status))
 	case y.said != nil && y.said.Status == "" && y.paid == nil:
-		return fmt.Sprintf(" It names no status. The subscription is %s, as %s says.", page.Name(s.Status), nameAndTime(decides))
+		return fmt.Sprintf(" It names no status. The subscription is %s, as %s says.", page.Words(s.Status), nameAndTime(decides))
 	case says == "":
-		return fmt.Sprintf(" The subscription is %s, as %s says.", page.Name(s.Status), nameAndTime(decides))
+		return fmt.Sprintf(" The subscription is %s, as %s says.", page.Words(s.Status), nameAndTime(decides))
 	case says == s.Status:
-		return fmt.Sprintf(" It says that the subscription is %s, and so does %s.", page.Name(says), nameAndTime(decides))
+		return fmt.Sprintf(" It says that the subscription is %s, and so does %s.", page.Words(says), nameAndTime(decides))
 	case e.OccurredAt.Before(s.OccurredAt):
 		return fmt.Sprintf(" It says that the subscription is %s. By the provider's time %s is newer, and says %s.",
-			page.Name(says), nameAndTime(decides), page.Name(s.Status))
+			page.Words(says), nameAndTime(decides), page.Words(s.Status))
 	case s.Status == events.Canceled:
 		return fmt.Sprintf(" It says that the subscription is %s. But %s has canceled it: only a payment for a period that begins later makes it active again.",
-			page.Name(says), nameAndTime(decides))
+			page.Words(says), nameAndTime(decides))
 	case s.Status == events.ScheduledCancel:
 		return fmt.Sprintf(" It says that the subscription is %s. But %s has announced the cancellation, which stays until a payment for a later period.",
-			page.Name(says), nameAndTime(decides))
+			page.Words(says), nameAndTime(decides))
 	default:
-		return fmt.Sprintf(" It says that the subscription is %s, but %s says %s.", page.Name(says), nameAndTime(decides), page.Name(s.Status))
+		return fmt.Sprintf(" It says that the subscription is %s, but %s says %s.", page.Words(says), nameAndTime(decides), page.Words(s.Status))
 	}
 }
 
-// statusSaid returns the status that the event gives the subscription; empty if it gives none, or if that is not kept.
+// statusSaid returns the status that the event gives the subscription; empty if it gives none, if that is not kept, or if
+// only the subscription decides whether it gives one.
 func (y story) statusSaid() string {
 	f := y.said
 	if y.paid != nil {
 		f = y.paid
 	}
 	switch {
-	case f == nil:
+	case f == nil || f.IsFree():
 		return ""
 	case f.Says == projections.Paid:
 		return cmp.Or(f.Status, events.Active)
@@ -67,9 +68,9 @@ func (y story) brought() string {
 		names[i] = page.Name(waited[i])
 	}
 	if len(names) == 1 {
-		return fmt.Sprintf(" It names user %s, for whom payment %s waited: the payment was claimed.", page.Name(y.said.User), names[0])
+		return fmt.Sprintf(" Payment %s waited for the name of its user. This event names user %s, so the payment counts.", names[0], page.Name(y.said.User))
 	}
-	return fmt.Sprintf(" It names user %s, for whom payments waited: %s. They were claimed.", page.Name(y.said.User), strings.Join(names, ", "))
+	return fmt.Sprintf(" Payments %s waited for the name of their user. This event names user %s, so they count.", strings.Join(names, ", "), page.Name(y.said.User))
 }
 
 // lifecycle explains an event about the status of a subscription that was applied.
@@ -77,7 +78,7 @@ func (y story) lifecycle() string {
 	e, s := y.event, y.subscription
 	switch {
 	case s.SubscriptionID == "" && y.named():
-		return fmt.Sprintf("It says that transaction %s and order %s are one payment. So the payment was claimed for user %s.",
+		return fmt.Sprintf("It says that transaction %s and order %s are one payment. So the payment is of user %s.",
 			page.Name(y.payment.TransactionID), page.Name(y.payment.OrderID), page.Name(y.payment.UserID))
 	case s.SubscriptionID == "":
 		return "It is about a subscription of which the tables have nothing."
@@ -106,11 +107,11 @@ func (y story) sold() string {
 	switch f := y.said; {
 	case f == nil:
 	case f.Product != "":
-		text = "It says that the subscription sells product " + page.Name(f.Product)
-	case f.Kind != "":
-		text = "It says that the subscription sells " + strings.Replace(kindWords(f.Kind), "a ", "", 1) + "s"
+		text = "It says that the subscription is for product " + page.Name(f.Product)
+	case f.Kind != "" && f.Kind != projections.KindSubscription:
+		text = "It says that the subscription is for " + kindWords(f.Kind)
 	}
-	text += ". Its payments are other events." + y.brought()
+	text += ". The payments of the subscription are other events." + y.brought()
 	if y.said != nil && y.said.Status != "" {
 		text += y.status()
 	}

@@ -13,13 +13,13 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 			bare,
 			logOf{monthly, {ID: "e2", Action: lifecycle, SubscriptionID: "s1", Status: "past_due"}},
 			"e2", "applied",
-			"It set the subscription to past_due.",
+			"It set the subscription to past due.",
 		},
 		"a status that a newer event changed": {
 			bare,
 			logOf{{ID: "e0", Action: lifecycle, SubscriptionID: "s1", Status: "past_due"}, monthly},
 			"e0", "applied",
-			"It says that the subscription is past_due. By the provider's time e1 (2026-01-02 10:02:00Z) is newer, and says active.",
+			"It says that the subscription is past due. By the provider's time e1 (2026-01-02 10:02:00Z) is newer, and says active.",
 		},
 		"the same status as a newer event": {
 			bare,
@@ -32,6 +32,15 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 			logOf{{ID: "e1", Action: lifecycle, Status: "active", UserID: "u1", Recurring: true}},
 			"e1", "applied",
 			"It set the subscription to active.",
+		},
+		"a payment of nothing, which says no status": {
+			bare,
+			logOf{
+				monthly, canceled,
+				{ID: "e3", Action: payment, Transaction: "t3", SubscriptionID: "s1", UserID: "u1", Kind: subscription, Trial: true, OccurredAt: minute(40)},
+			},
+			"e3", "ignored",
+			"Nothing was paid. It grants nothing, because no product with trial credits is named. The subscription is canceled, as e2 (2026-01-02 10:50:00Z) says.",
 		},
 		"an event that names no status": {
 			bare,
@@ -49,7 +58,7 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 			bare,
 			logOf{canceled, {ID: "e3", Action: lifecycle, SubscriptionID: "s1", Status: "past_due", OccurredAt: minute(40)}},
 			"e3", "stale",
-			"It says that the subscription is past_due. By the provider's time e2 (2026-01-02 10:50:00Z) is newer, and says canceled.",
+			"It says that the subscription is past due. By the provider's time e2 (2026-01-02 10:50:00Z) is newer, and says canceled.",
 		},
 		"a status after a cancellation": {
 			bare,
@@ -76,7 +85,7 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 			bare,
 			logOf{nobodys, {ID: "e2", Action: lifecycle, SubscriptionID: "s1", UserID: "u1", Status: "active"}},
 			"e2", "applied",
-			"It set the subscription to active. It names user u1, for whom payment t1 waited: the payment was claimed.",
+			"It set the subscription to active. Payment t1 waited for the name of its user. This event names user u1, so the payment counts.",
 		},
 		"an older status that brings the user": {
 			bare,
@@ -85,7 +94,7 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 				{ID: "e2", Action: lifecycle, SubscriptionID: "s1", UserID: "u1", Status: "trialing", OccurredAt: minute(0)},
 			},
 			"e2", "applied",
-			"It says that the subscription is trialing. By the provider's time e1 (2026-01-02 10:01:00Z) is newer, and says active. It names user u1, for whom payment t1 waited: the payment was claimed.",
+			"It says that the subscription is trialing. By the provider's time e1 (2026-01-02 10:01:00Z) is newer, and says active. Payment t1 waited for the name of its user. This event names user u1, so the payment counts.",
 		},
 		"a status that brings the user of two payments": {
 			bare,
@@ -95,7 +104,7 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 				{ID: "e3", Action: lifecycle, SubscriptionID: "s1", UserID: "u1", Status: "active"},
 			},
 			"e3", "applied",
-			"It set the subscription to active. It names user u1, for whom payments waited: t1, t2. They were claimed.",
+			"It set the subscription to active. Payments t1, t2 waited for the name of their user. This event names user u1, so they count.",
 		},
 		"names of one payment that claim it": {
 			bare,
@@ -105,7 +114,7 @@ func TestWhatAnEventAboutASubscriptionDid(t *testing.T) {
 				{ID: "e3", Action: lifecycle, Kind: pack, Transaction: "t1", Order: "o1", UserID: "u1"},
 			},
 			"e3", "applied",
-			"It says that transaction t1 and order o1 are one payment. So the payment was claimed for user u1.",
+			"It says that transaction t1 and order o1 are one payment. So the payment is of user u1.",
 		},
 		"a status of a licence": {
 			bare,

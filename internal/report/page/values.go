@@ -30,6 +30,9 @@ func Word(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// Words is a status, an outcome or a reason for people: "past due".
+func Words(name string) string { return strings.ReplaceAll(Clean(name), "_", " ") }
+
 // Time formats a time to the second, in UTC. The zero time is empty.
 func Time(t time.Time) string {
 	if t.IsZero() {

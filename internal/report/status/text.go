@@ -104,7 +104,7 @@ func waitingText(p *page.Page, w Waiting) {
 		p.Section("WAITING FOR THEIR USER: none")
 		return
 	}
-	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; an event that names the user claims it", page.Count(w.Payments, "payment"), page.Seconds(w.Seconds))
+	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; each counts when an event names its user", page.Count(w.Payments, "payment"), page.Seconds(w.Seconds))
 	var rows [][]any
 	for _, payment := range w.Oldest {
 		rows = append(rows, []any{page.Name(payment.ProviderPaymentID), payment.Kind, page.Name(payment.SubscriptionID), page.Name(payment.EventID), payment.OccurredAt})
