@@ -38,7 +38,7 @@ func TestAForgottenProductIsFoundAndGranted(t *testing.T) {
 	said := w.runWithExit(t, 3, "catalogue", "check", old)
 	require.Contains(t, said, "It lacks product big: 2 purchases, 1 buyer, EUR 18.00.\n")
 	said = w.runWithExit(t, 0, "catalogue", "check", next)
-	require.Contains(t, said, "It adds big.\nProduct big: 2 purchases, 1 buyer, EUR 18.00, 200 credits would be granted.\n")
+	require.Contains(t, said, "It adds big.\nProduct big was bought: 2 purchases, 1 buyer, EUR 18.00. It would grant 200 credits.\n")
 	said = w.runWithExit(t, 3, "catalogue", "check", catalogueFile(t, "  pack: {kind: one_time}\n  tool: {kind: gift}\n"))
 	require.Contains(t, said, "a one_time product must have credits")
 	require.Contains(t, said, `kind is "gift"`)

@@ -42,7 +42,7 @@ func newestEvent(c *verify.UserChange) string {
 // changesOf says what would change for one user.
 func changesOf(c *verify.UserChange) (all []string) {
 	if c.Credits() != 0 {
-		all = append(all, fmt.Sprintf("credits %d → %d (%+d)", c.Now.Credits, c.Then.Credits, c.Credits()))
+		all = append(all, fmt.Sprintf("credits %s → %s (%s)", page.Grouped(c.Now.Credits), page.Grouped(c.Then.Credits), page.Signed(c.Credits())))
 	}
 	gained, lost := c.Gained(), c.Lost()
 	for _, right := range gained {
@@ -55,7 +55,7 @@ func changesOf(c *verify.UserChange) (all []string) {
 		all = append(all, changedRights(c)...)
 	}
 	if len(all) == 0 {
-		all = append(all, "as many credits, available or expired at other times")
+		all = append(all, "the same credits, available or expired at other times")
 	}
 	return all
 }

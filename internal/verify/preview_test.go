@@ -68,7 +68,7 @@ func TestAPreviewNamesWhatEachUserWouldHave(t *testing.T) {
 ada: credits 25 → 20 (-5); newest event e1 at seq 1
 cyd: gets licence suite; newest event e4 at seq 4
 dan: loses licence tool; newest event e5 at seq 5
-eve: as many credits, available or expired at other times; newest event e6 at seq 6
+eve: the same credits, available or expired at other times; newest event e6 at seq 6
 5 users and %d rows would change, up to seq 7.
 1 user gains 195 credits, 1 user loses 5 credits, 1 user gets a licence, 1 user loses a licence.
 `, found.Rows), text.String())

@@ -35,6 +35,14 @@ func unknownMoney(amount, currency string) string {
 // Grouped formats a whole number with separators of thousands: "1,250,000".
 func Grouped(n int64) string { return withPoint(strconv.FormatInt(n, 10), 0) }
 
+// Signed is Grouped with a sign, also of what is not below zero.
+func Signed(n int64) string {
+	if n < 0 {
+		return Grouped(n)
+	}
+	return "+" + Grouped(n)
+}
+
 // withPoint puts the decimal point and the separators of thousands into a whole number.
 func withPoint(amount string, digits int) string {
 	sign, whole := "", amount

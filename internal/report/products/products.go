@@ -40,6 +40,7 @@ const (
 // Bought are the purchases of one product that grant nothing under the catalogue of the tables.
 type Bought struct {
 	Product   string           `json:"product_key"`
+	Kind      catalogue.Kind   `json:"kind"` // in the new catalogue; empty: it does not have the product
 	Purchases int              `json:"purchases"`
 	Buyers    int              `json:"buyers"`
 	Refunded  int              `json:"refunded"` // purchases of which nothing is left; they grant nothing
@@ -164,6 +165,9 @@ func subscriptionsOf(ctx context.Context, tx pgx.Tx, payments []projections.Paym
 
 func (b *Bought) add(p *projections.Payment, subscriptions map[string]*projections.SubscriptionState, rules projections.Rules) {
 	b.Purchases++
+	if offer := rules.Catalogue.Offer(p.ProductKey, p.OccurredAt); offer != nil {
+		b.Kind = offer.Kind
+	}
 	if p.Amount != nil {
 		b.Amounts[p.Currency] += *p.Amount
 	}

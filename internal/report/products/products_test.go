@@ -59,19 +59,19 @@ func TestACatalogueIsComparedWithWhatWasBought(t *testing.T) {
 		want     string
 	}{
 		"the same": {inUse, "It lacks product big: 3 purchases, 2 buyers, EUR 18.00, USD 10.00.\n" +
-			"It lacks product gone: 1 purchase, 1 buyer.\nThe live tables have this catalogue.\n"},
+			"It lacks product gone: 1 purchase, 1 buyer.\nThe live tables were folded with this catalogue.\n"},
 		"a product that was bought": {
 			inUse + "  big: {kind: one_time, credits: 100}\n",
-			"It adds big.\nProduct big: 3 purchases, 2 buyers, EUR 18.00, USD 10.00, 500 credits would be granted.\n" +
+			"It adds big.\nProduct big was bought: 3 purchases, 2 buyers, EUR 18.00, USD 10.00. It would grant 500 credits.\n" +
 				"It lacks product gone: 1 purchase, 1 buyer.\n" +
 				"It needs projector rebuild --promote; projector rebuild --dry-run says by user what would change.\n",
 		},
 		"a product that nobody has named": {inUse + "  huge: {kind: one_time, credits: 1000}\n", "It adds huge.\n" +
 			"It lacks product big: 3 purchases, 2 buyers, EUR 18.00, USD 10.00.\nIt lacks product gone: 1 purchase, 1 buyer.\n" +
 			"It needs no rebuild: restart the projectors with it.\n"},
-		"another offer, and one less": {"  big: {kind: none}\n  gone: {kind: none}\n", "It adds big, gone.\nIt removes pack.\n" +
-			"Product big: 3 purchases, 2 buyers, EUR 18.00, USD 10.00, 0 credits would be granted.\n" +
-			"Product gone: 1 purchase, 1 buyer, 0 credits would be granted.\n" +
+		"other offers, and one less": {"  big: {kind: pro}\n  gone: {kind: none}\n", "It adds big, gone.\nIt removes pack.\n" +
+			"Product big was bought: 3 purchases, 2 buyers, EUR 18.00, USD 10.00. It would give a licence to each buyer whose purchase is kept.\n" +
+			"Product gone was bought: 1 purchase, 1 buyer. It would grant nothing.\n" +
 			"It needs projector rebuild --promote; projector rebuild --dry-run says by user what would change.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,9 +100,9 @@ func TestAProductThatMayBeListedByItsPriceIsNotCalledMissing(t *testing.T) {
 	require.True(t, checked.Holds())
 	var text bytes.Buffer
 	require.NoError(t, checked.Write(&text, false))
-	require.Contains(t, text.String(), "It lists product big not by this name: 3 purchases, 2 buyers, EUR 18.00, USD 10.00. "+
-		"Events name price_1, which it adds: projector rebuild --dry-run says what each purchase gets.\n")
-	require.Contains(t, text.String(), "Product gone: 1 purchase, 1 buyer, 0 credits would be granted.\n")
+	require.Contains(t, text.String(), "It has no product big: 3 purchases, 2 buyers, EUR 18.00, USD 10.00. "+
+		"But it adds price_1, which events name, too: projector rebuild --dry-run says what each purchase gets.\n")
+	require.Contains(t, text.String(), "Product gone was bought: 1 purchase, 1 buyer. It would grant nothing.\n")
 }
 
 func TestPurchasesThatGrantNothingAreToldApart(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/report/page"
 )
 
@@ -52,23 +53,34 @@ func (a *Answer) text(p *page.Page) {
 		}
 	}
 	for _, b := range a.Granted {
-		p.Line("Product %s: %s, %s would be granted.", page.Name(b.Product), b.purchases(), page.Count(b.Credits, "credit"))
+		p.Line("Product %s was bought: %s. It would %s.", page.Name(b.Product), b.purchases(), b.would())
 	}
 	for _, b := range a.Missing {
 		p.Line("It lacks product %s: %s.", page.Name(b.Product), b.purchases())
 	}
 	for _, b := range a.Unclear {
-		p.Line("It lists product %s not by this name: %s. Events name %s, which it adds: projector rebuild --dry-run says what "+
-			"each purchase gets.", page.Name(b.Product), b.purchases(), names(a.Named))
+		p.Line("It has no product %s: %s. But it adds %s, which events name, too: projector rebuild --dry-run says what each "+
+			"purchase gets.", page.Name(b.Product), b.purchases(), names(a.Named))
 	}
 	switch a.Needs {
 	case Nothing:
-		p.Line("The live tables have this catalogue.")
+		p.Line("The live tables were folded with this catalogue.")
 	case Restart:
 		p.Line("It needs no rebuild: restart the projectors with it.")
 	case Rebuild:
 		p.Line("It needs projector rebuild --promote; projector rebuild --dry-run says by user what would change.")
 	}
+}
+
+// would says what the new catalogue gives for these purchases.
+func (b *Bought) would() string {
+	switch b.Kind {
+	case catalogue.Pro:
+		return "give a licence to each buyer whose purchase is kept"
+	case catalogue.None:
+		return "grant nothing"
+	}
+	return "grant " + page.Count(b.Credits, "credit")
 }
 
 // purchases says how many there are, of how many buyers, and for how much money.
@@ -78,10 +90,10 @@ func (b *Bought) purchases() string {
 		parts = append(parts, page.Money(b.Amounts[currency], currency))
 	}
 	if b.Refunded > 0 {
-		parts = append(parts, fmt.Sprintf("%d refunded", b.Refunded))
+		parts = append(parts, page.Grouped(int64(b.Refunded))+" refunded")
 	}
 	if b.Userless > 0 {
-		parts = append(parts, fmt.Sprintf("%d without a user", b.Userless))
+		parts = append(parts, page.Grouped(int64(b.Userless))+" without a user")
 	}
 	return strings.Join(parts, ", ")
 }
