@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -26,6 +27,10 @@ func (c *Console) ofTables(read func(*http.Request, query, *store.Store) (view, 
 		if err != nil {
 			return view{}, err
 		}
-		return read(r, asked, tables)
+		shown, err := read(r, asked, tables)
+		if err == nil && tables != c.Tables {
+			shown.moment.Until, shown.moment.UntilAt, err = browse.EndOf(r.Context(), tables)
+		}
+		return shown, err
 	}
 }

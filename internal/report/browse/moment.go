@@ -18,6 +18,8 @@ type Moment struct {
 	Until    *int64    `json:"until_seq"` // the message at which the tables end; nil: there is no such end
 	Position int64     `json:"position"`  // every message up to it is applied
 
+	UntilAt time.Time `json:"-"` // when ingest received that message; see EndOf
+
 	indexed bool // the events have an index by sequence
 }
 
@@ -54,6 +56,23 @@ func viewEvents[T any](ctx context.Context, db *store.Store, read func(context.C
 		}
 		return read(ctx, tx, now)
 	})
+}
+
+// EndOf returns the message at which the tables end, and when ingest received it; nil if there is no such end.
+func EndOf(ctx context.Context, db *store.Store) (until *int64, received time.Time, err error) {
+	var at *time.Time
+	err = db.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `select until_seq, (select received_at from processed_event where stream_seq <= until_seq order by stream_seq desc limit 1)
+			from payfold.schema_state where schema_name = $1`, db.Schema()).Scan(&until, &at)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return store.NoSchema(db.Schema())
+		}
+		return err
+	})
+	if at != nil {
+		received = *at
+	}
+	return until, received, err
 }
 
 func readMoment(ctx context.Context, tx pgx.Tx, schema string) (Moment, error) {
