@@ -42,6 +42,9 @@ func (c *Console) event(r *http.Request, asked query, tables *store.Store) (view
 	if err != nil {
 		return view{}, err
 	}
+	if found.ShopsReason != "" && !c.ShowPersonalData {
+		found.ShopsReason = masked
+	}
 	if q := found.Quarantined; q != nil {
 		masked := []status.Quarantined{*q}
 		c.hidePersonalData(masked)
