@@ -29,10 +29,12 @@ func TestPurchasesThatGrantedNothingAreThereByProductWithTheirRepair(t *testing.
 		paid("e2", "t2", "prod_2", `"user_id":"u2"`, "4900"),
 		paid("e3", "t3", "prod_1", `"user_id":"u 3"`, "700"),
 		paid("e4", "t3", "prod_1", `"user_id":"u 3"`, "700"),
+		paid("e5", "t5", "prod_1", `"user_id":"u5"`, "9900"),
+		`{"id":"e6","eventType":"refund.created","object":{"transaction":{"id":"t5"}}}`,
 	} {
 		log = append(log, fixture.Event(t, uint64(i+1), body))
 	}
-	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 4})
+	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 6})
 	require.NoError(t, err)
 	got, err := running(ctx, t).Rejected(ctx, s)
 	require.NoError(t, err)
@@ -41,7 +43,7 @@ func TestPurchasesThatGrantedNothingAreThereByProductWithTheirRepair(t *testing.
 	require.Equal(t, "prod_2", most.Product)
 	require.Equal(t, Amounts{Currency: "EUR", Count: 1, Sum: SumOf(4900), Priced: 1}, most.Amounts)
 	require.Equal(t, "prod_1", less.Product)
-	require.Equal(t, Amounts{Currency: "EUR", Count: 2, Sum: SumOf(1200), Priced: 2}, less.Amounts, "t3 came twice")
+	require.Equal(t, Amounts{Currency: "EUR", Count: 2, Sum: SumOf(1200), Priced: 2}, less.Amounts, "t3 came twice, and t5 was refunded")
 	require.Equal(t, "t3", less.Purchases[0].Payment, "the largest first")
 	require.Equal(t, "u 3", less.Purchases[0].User)
 	require.Contains(t, less.Catalogue, "prod_1: {kind: ")
