@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/browse"
@@ -24,6 +25,9 @@ var outcomes = []projections.Outcome{
 	projections.Applied, projections.DuplicatePayment, projections.Stale, projections.Ignored, projections.Rejected,
 }
 
+// reasons are those of rejected events, and of payments whose money has not arrived.
+var reasons = append(slices.Clone(projections.Reasons), projections.NotPaid)
+
 var kinds = []string{projections.KindSubscription, projections.KindOneTime, projections.KindPro}
 
 var ofEvents = chosen("limit", "before", "format", "type", "outcome", "reason", "kind", "user", "payment", "subscription", "from", "to")
@@ -34,7 +38,7 @@ func (c *Console) events(r *http.Request, asked query, tables *store.Store) (vie
 		return view{}, err
 	}
 	list, err := browse.Events(r.Context(), tables, filter, asked.limit)
-	shown := eventsPage{list, filter, asked.Get("from"), asked.Get("to"), outcomes, projections.Reasons, kinds}
+	shown := eventsPage{list, filter, asked.Get("from"), asked.Get("to"), outcomes, reasons, kinds}
 	return view{"events.html", "Events", list.Moment, shown, nil}, err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/lag"
+	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/logreport"
@@ -40,6 +41,34 @@ type month struct {
 	browse.Period
 	Name string
 	Net  []browse.MoneySum // by currency; those of 0 are left out
+}
+
+// outcomeSum counts the events of one outcome, whatever the reason.
+type outcomeSum struct {
+	Outcome string
+	Events  int64
+}
+
+// Outcomes counts the events of each outcome.
+func (o overviewPage) Outcomes() (sums []outcomeSum) {
+	for _, c := range o.Figures.Counts.Outcomes {
+		if end := len(sums) - 1; end >= 0 && sums[end].Outcome == c.Outcome {
+			sums[end].Events += c.Events
+		} else {
+			sums = append(sums, outcomeSum{c.Outcome, c.Events})
+		}
+	}
+	return sums
+}
+
+// Rejected is how many events were rejected.
+func (o overviewPage) Rejected() int64 {
+	for _, sum := range o.Outcomes() {
+		if sum.Outcome == string(projections.Rejected) {
+			return sum.Events
+		}
+	}
+	return 0
 }
 
 const (

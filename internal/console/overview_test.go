@@ -7,6 +7,7 @@ import (
 
 	"github.com/payfold/payfold/internal/providers"
 	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/status"
 )
 
 func TestTheFirstStepsNameTheVariableOfEachSecret(t *testing.T) {
@@ -34,4 +35,15 @@ func TestTheMonthsLeaveOutCurrenciesWithoutMoney(t *testing.T) {
 	require.Equal(t, []browse.MoneySum{{Currency: "EUR", Sum: "-50"}}, got[0].Net)
 	require.Equal(t, []browse.MoneySum{{Currency: "EUR", Sum: "100"}, {Currency: "USD", Sum: "7"}}, got[1].Net)
 	require.Empty(t, monthsOf(nil))
+}
+
+func TestTheEventsOfAnOutcomeAreCountedWhateverTheirReason(t *testing.T) {
+	t.Parallel()
+	var o overviewPage
+	o.Figures.Counts.Outcomes = []status.OutcomeCount{
+		{Outcome: "applied", Events: 5}, {Outcome: "ignored", Events: 2}, {Outcome: "ignored", Reason: "unpaid", Events: 4},
+		{Outcome: "rejected", Reason: "missing_user", Events: 1}, {Outcome: "rejected", Reason: "unknown_product", Events: 2},
+	}
+	require.Equal(t, []outcomeSum{{"applied", 5}, {"ignored", 6}, {"rejected", 3}}, o.Outcomes())
+	require.EqualValues(t, 3, o.Rejected(), "a payment whose money has not arrived is not rejected")
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
-	"github.com/payfold/payfold/internal/report/status"
 )
 
 //go:embed templates
@@ -34,7 +33,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"words":       words,
 	"digits":      digits,
 	"whole":       whole,
-	"signed":      signed,
+	"signed":      page.Signed,
 	"money":       money,
 	"ago":         ago,
 	"seconds":     func(s float64) string { return page.Duration(time.Duration(s * float64(time.Second))) },
@@ -42,9 +41,9 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"mask":        mask,
 	"balances":    balances,
 	"noteMeaning": explain.NoteMeaning,
-	"unclaimed":   func(p *explain.Payment) string { return explain.NotClaimed(p.Payment, "buyer") },
-	"counted":     page.Count[int64],
-	"clause":      page.Clause[int64],
+	"unclaimed":   func(p *explain.Payment) string { return explain.NotClaimed(p.Payment, "customer") },
+	"counted":     func(n any, thing string) string { return page.Count(integer(n), thing) },
+	"clause":      func(n any, thing, one, many string) string { return page.Clause(integer(n), thing, one, many) },
 
 	"foldGrants":   foldGrants,
 	"foldPayments": foldPayments,
@@ -64,17 +63,8 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"noProjector":    func() string { return attention.NoProjector },
 	"replicasBehind": attention.ReplicasBehind,
 
-	"number":  func(n int) int64 { return int64(n) },
 	"day":     func(t time.Time) string { return t.Format(time.DateOnly) },
 	"lastDay": func(end time.Time) string { return end.AddDate(0, 0, -1).Format(time.DateOnly) },
-	"rejections": func(list []status.OutcomeCount) (sum int64) {
-		for _, count := range list {
-			if count.Reason != "" {
-				sum += count.Events
-			}
-		}
-		return sum
-	},
 }))
 
 // parse adds the templates of all files. Each cell of a table gets its column's heading, for narrow windows.
@@ -104,8 +94,8 @@ func quoted(sentence string) (out []quotedPart) {
 	return out
 }
 
-// words is a status, an outcome or a reason for people: "past due".
-func words(name any) string { return strings.ReplaceAll(page.Clean(fmt.Sprint(name)), "_", " ") }
+// words is page.Words of a text of any type.
+func words(name any) string { return page.Words(fmt.Sprint(name)) }
 
 // noValue stands for what there is none of. The style sheet shows a dash in an empty cell of a wide window, and leaves the
 // cell out of a card.
@@ -130,6 +120,14 @@ func digits(n any) string {
 	return fmt.Sprint(value.Interface())
 }
 
+// integer is a number of things.
+func integer(n any) int64 {
+	if value := reflect.ValueOf(n); value.CanInt() {
+		return value.Int()
+	}
+	return int64(reflect.ValueOf(n).Uint())
+}
+
 // whole is digits with separators of thousands.
 func whole(n any) string {
 	text := digits(n)
@@ -137,14 +135,6 @@ func whole(n any) string {
 		return page.Grouped(value)
 	}
 	return text
-}
-
-// signed is a whole number with its sign, and separators of thousands.
-func signed(n int64) string {
-	if n < 0 {
-		return page.Grouped(n)
-	}
-	return "+" + page.Grouped(n)
 }
 
 // money formats an amount in a currency's minor unit: a whole number, a pointer to one, or a sum; nil is nothing.
