@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/projections"
@@ -26,11 +27,7 @@ type moneyList []concern
 func concerns(o *overviewPage) []concern {
 	var parts, rest attention.List
 	var money moneyList
-	if o.Ingest != nil || o.IngestFault != "" {
-		parts.OfIngest(o.Ingest, o.IngestFault)
-	}
-	parts.OfSilence(o.Silence, o.At)
-	parts.OfParts(&o.Status)
+	parts.OfParts(attention.Parts{Ingest: o.Ingest, Fault: o.IngestFault, Status: &o.Status, Silence: o.Silence, Now: o.At})
 	money.ofPurchases(o.Figures.Ungranted)
 	money.ofAmounts(o)
 	money.ofComparisons(o.Compared, o.At)
@@ -38,12 +35,30 @@ func concerns(o *overviewPage) []concern {
 	rest.OfTables(&o.Status)
 	rest.OfDamage(o.Ingest)
 	rest.OfArchive(o.Ingest)
-	rest.Add(o.Standing.Debtors > 0, "", "Their next credits pay it. To forgive it, give them the credits: `ingest give`.", "%s %s.",
-		page.Clause(o.Standing.Debtors, "buyer", "owes", "owe"), page.Count(o.Standing.Owed, "credit"))
+	if o.Standing.Debtors > 0 {
+		rest = append(rest, debtOf(&o.Standing))
+	}
 	rest.OfInvitations(o.Pauses)
-	rest.Add(o.Figures.Fault != "", "", "", "Purchases that granted nothing, disputes and payments without a customer are not known: %s.", o.Figures.Fault)
-	rest.Add(o.Standing.Fault != "", "", "", "What customers owe cannot be added up: %s.", o.Standing.Fault)
+	unknown := func(what, fault string) {
+		if fault != "" {
+			rest.Add(false, "", "", what+": "+fault+".")
+		}
+	}
+	unknown("Purchases that granted nothing, disputes and payments without a customer are not known", o.Figures.Fault)
+	unknown("What customers owe cannot be added up", o.Standing.Fault)
 	return slices.Concat([]concern(parts), []concern(money), []concern(rest))
+}
+
+// debtOf says who owes credits.
+func debtOf(s *browse.Standing) concern {
+	least := ""
+	if !s.AllOwed {
+		least = "At least "
+	}
+	return concern{
+		What: fmt.Sprintf("%s%s %s.", least, page.Clause(s.Debtors, "customer", "owes", "owe"), page.Count(s.Owed, "credit")),
+		Next: "The next credits of a customer pay the debt. To forgive a debt, give the customer the credits: `ingest give`.", Customers: s.Owing,
+	}
 }
 
 // ofPurchases says what was paid and has granted nothing.
@@ -70,31 +85,43 @@ func (l *moneyList) ofPurchases(groups []browse.Ungranted) {
 
 // ofAmounts says what was disputed, did not arrive, or is owed.
 func (l *moneyList) ofAmounts(o *overviewPage) {
+	var disputed []browse.Amounts
+	var payments []string
 	for i := range o.Figures.Disputes {
-		d := &o.Figures.Disputes[i]
+		disputed, payments = append(disputed, o.Figures.Disputes[i].Amounts), append(payments, o.Figures.Disputes[i].Payments...)
+	}
+	if count, money, sum := together(disputed); count > 0 {
 		*l = append(*l, concern{
-			What: fmt.Sprintf("%s this week: %s.", page.Count(d.Count, "dispute"), moneyOf(&d.Amounts)), Sum: d.Sum.Float(),
-			Next: "Answer them in the provider's dashboard before their deadline.", Payments: d.Payments,
+			What: fmt.Sprintf("%s came this week: %s.", page.Count(count, "dispute"), money), Sum: sum,
+			Next: "Answer them in the provider's dashboard before their deadline.", Payments: payments,
 		})
 	}
-	for i := range o.Standing.PastDue {
-		d := &o.Standing.PastDue[i]
+	if count, money, sum := together(o.Standing.PastDue); count > 0 {
 		*l = append(*l, concern{
-			What: fmt.Sprintf("%s past due: %s a period.", page.Clause(d.Count, "subscription", "is", "are"), moneyOf(d)),
-			Sum:  d.Sum.Float(), Next: "Ask these customers to renew their card.", Path: "/subscriptions?status=past_due",
+			What: fmt.Sprintf("%s past due. Last paid: %s.", page.Clause(count, "subscription", "is", "are"), money), Sum: sum,
+			Next: "Ask these customers to renew their card.", Path: "/subscriptions?status=past_due",
 		})
 	}
 	said := slices.ContainsFunc(o.Figures.Ungranted, func(g browse.Ungranted) bool { return g.Reason == string(projections.MissingUser) })
 	if s := o.Database; !said && s != nil && len(s.Waiting.Oldest) > 0 && s.At.Sub(s.Waiting.Oldest[0].OccurredAt) > lateWaiting {
-		for i := range o.Figures.Unclaimed {
-			d := &o.Figures.Unclaimed[i]
+		if count, money, sum := together(o.Figures.Unclaimed); count > 0 {
 			*l = append(*l, concern{
-				What: fmt.Sprintf("%s no known customer, %s; the oldest is %s old.", page.Clause(d.Count, "payment", "has", "have"),
-					moneyOf(d), page.Duration(s.At.Sub(s.Waiting.Oldest[0].OccurredAt))), Sum: d.Sum.Float(),
+				What: fmt.Sprintf("%s no known customer, %s; the oldest is %s old.", page.Clause(count, "payment", "has", "have"),
+					money, page.Duration(s.At.Sub(s.Waiting.Oldest[0].OccurredAt))), Sum: sum,
 				Next: "Say whose they are:", Code: "ingest complete PAYMENT --user USER --reason 'WHY'", Path: "/rejected",
 			})
 		}
 	}
+}
+
+// together counts what is there in all currencies, says what each currency has, and returns what orders concerns.
+func together(all []browse.Amounts) (count int64, money string, sum float64) {
+	var texts []string
+	for i := range all {
+		count, sum = count+all[i].Count, sum+all[i].Sum.Float()
+		texts = append(texts, moneyOf(&all[i]))
+	}
+	return count, strings.Join(texts, ", "), sum
 }
 
 // moneyOf is the sum of the known amounts.

@@ -48,16 +48,20 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 		"2 purchases of product prod_9 granted nothing: EUR 98.00.": func(o *overviewPage) {
 			o.Figures.Ungranted = []browse.Ungranted{{Reason: "unknown_product", Product: "prod_9", Amounts: euros(2, 9800)}}
 		},
-		"1 dispute this week: EUR 20.00.":                       func(o *overviewPage) { o.Figures.Disputes = []browse.Disputes{{Amounts: euros(1, 2000)}} },
-		"3 subscriptions are past due: EUR 57.00 a period.":     func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{euros(3, 5700)} },
-		"1 subscription is past due: amount unknown a period.":  func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{{Count: 1}} },
-		"1 buyer owes 7 credits.":                               func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed = 1, 7 },
-		"What customers owe cannot be added up: it takes long.": func(o *overviewPage) { o.Standing.Fault = "it takes long" },
+		"1 dispute came this week: EUR 20.00.":                func(o *overviewPage) { o.Figures.Disputes = []browse.Disputes{{Amounts: euros(1, 2000)}} },
+		"3 subscriptions are past due. Last paid: EUR 57.00.": func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{euros(3, 5700)} },
+		"3 subscriptions are past due. Last paid: EUR 10.00, USD 20.00, and 1 of an unknown amount.": func(o *overviewPage) {
+			o.Standing.PastDue = []browse.Amounts{euros(1, 1000), {Currency: "USD", Count: 2, Sum: browse.SumOf(2000), Priced: 1}}
+		},
+		"1 subscription is past due. Last paid: amount unknown.": func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{{Count: 1}} },
+		"1 customer owes 7 credits.":                             func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed, o.Standing.AllOwed = 1, 7, true },
+		"At least 2 customers owe 7 credits.":                    func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed = 2, 7 },
+		"What customers owe cannot be added up: it takes long.":  func(o *overviewPage) { o.Standing.Fault = "it takes long" },
 		"The archive lacks a part of the log: the store does not answer.": func(o *overviewPage) {
 			o.Ingest.Archive = &archive.State{LastError: "the store does not answer"}
 		},
 		"Ingest stores nothing now: the disk is full.": func(o *overviewPage) { o.Ingest.NotReady = "the disk is full" },
-		"Some deliveries of shop were not stored. The provider stops trying in 4 h.": func(o *overviewPage) {
+		"Some deliveries were not stored. shop stops trying in 4 h.": func(o *overviewPage) {
 			o.Ingest.GivesUp = map[string]float64{"shop": (4*time.Hour + 12*time.Minute).Seconds()}
 		},
 		"shop has stopped trying a delivery that was not stored.": func(o *overviewPage) { o.Ingest.GivesUp = map[string]float64{"shop": 0} },

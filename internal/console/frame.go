@@ -44,7 +44,7 @@ var menu = []menuItem{
 	{Path: "/rejected", Name: "Rejected"},
 	{Path: "/measures", Name: "Measures"},
 	{Path: "/invitations", Name: "Invitations", More: true},
-	{Path: "/projectors", Name: "Projectors", More: true},
+	{Path: "/projectors", Name: "Programs", More: true},
 	{Path: "/schemas", Name: "Schemas", More: true},
 }
 
@@ -137,10 +137,15 @@ func (f frame) With(name, value string) string {
 	return address(f.Path, values)
 }
 
+// places are the names of places in pages to which concerns lead.
+var places = map[string]string{
+	attention.LastHour: "the last hour", attention.AboutIngest: "how ingest is", attention.OutOfOrder: "these events",
+}
+
 // Named is what a link to a path of a concern says.
 func (f frame) Named(path string) string {
-	if path == attention.LastHour {
-		return "the last hour"
+	if name := places[path]; name != "" {
+		return name
 	}
 	page, _, _ := strings.Cut(path, "?")
 	for _, item := range f.Menu {

@@ -3,8 +3,11 @@ package console
 import (
 	"net/http"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/report/browse"
+	"github.com/payfold/payfold/internal/report/logreport"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -28,16 +31,38 @@ func (c *Console) rejected(r *http.Request, _ query, tables *store.Store) (view,
 	return view{"rejected.html", "Rejected", out.Moment, out, nil}, err
 }
 
-// health shows the state of the work, or a part of it, with a template.
-func (c *Console) health(template, title string) func(*http.Request, query) (view, error) {
-	return func(r *http.Request, _ query) (view, error) {
-		health, err := browse.Health(r.Context(), c.Log, c.Tables)
-		if err != nil {
-			return view{}, err
-		}
-		c.hidePersonalData(health.Database.Quarantined.Newest)
-		return view{template, title, health.Moment, health, nil}, nil
+// programsPage shows how ingest and the projectors are.
+type programsPage struct {
+	browse.HealthAnswer
+	Ingest      *logreport.Ingest `json:"ingest"` // nil: not asked, or it does not answer
+	IngestFault string            `json:"ingest_fault,omitempty"`
+}
+
+func (c *Console) programs(r *http.Request, _ query) (view, error) {
+	var out programsPage
+	group, ctx := errgroup.WithContext(r.Context())
+	group.Go(func() (err error) {
+		out.HealthAnswer, err = browse.Health(ctx, c.Log, c.Tables)
+		return err
+	})
+	group.Go(func() error {
+		out.Ingest, out.IngestFault = c.askIngest(ctx)
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return view{}, err
 	}
+	c.hidePersonalData(out.Database.Quarantined.Newest)
+	return view{"programs.html", "Programs", out.Moment, out, nil}, nil
+}
+
+func (c *Console) listSchemas(r *http.Request, _ query) (view, error) {
+	health, err := browse.Health(r.Context(), c.Log, c.Tables)
+	if err != nil {
+		return view{}, err
+	}
+	c.hidePersonalData(health.Database.Quarantined.Newest)
+	return view{"schemas.html", "Schemas", health.Moment, health, nil}, nil
 }
 
 // invitationsPage is a page of the invitations, with the status that is asked for.

@@ -49,7 +49,7 @@ var pages = []struct {
 	{"invitations-failed", "/invitations?status=failed", 200, "Invitations"},
 	{"as-of", "/?schema=month_end", 200, "Overview"},
 	{"as-of-customer", "/users/" + buyer + "?schema=month_end", 200, "Customer " + buyer},
-	{"projectors", "/projectors", 200, "Projectors"},
+	{"programs", "/projectors", 200, "Programs"},
 	{"search", "/search", 200, "Search"},
 	{"search-nothing", "/search?q=nothing", 200, "Search"},
 	{"bad-filter", "/events?from=yesterday", 400, "The address cannot be read"},

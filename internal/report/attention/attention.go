@@ -5,8 +5,8 @@ package attention
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/payfold/payfold/internal/invitations"
@@ -23,7 +23,8 @@ type Concern struct {
 	Code string `json:"code,omitempty"` // a command, or a line of a file, that belongs to the step
 	Path string `json:"path"`           // of the console's page that tells more; may end with a place in it
 
-	Payments []string `json:"payments,omitempty"` // some of those that it is about
+	Payments  []string `json:"payments,omitempty"`  // some of those that it is about, the newest first
+	Customers []string `json:"customers,omitempty"` // some of those that it is about, those who owe most first
 
 	// Urgent: somebody has to look now, also at night.
 	Urgent bool `json:"-"`
@@ -34,110 +35,87 @@ type Concern struct {
 // List collects concerns.
 type List []Concern
 
-// Add adds a concern that can wait, if there is one. format and args say what it is.
-func (l *List) Add(is bool, path, next, format string, args ...any) {
-	if is {
-		*l = append(*l, Concern{What: fmt.Sprintf(format, args...), Next: next, Path: path})
-	}
-}
-
-func (l *List) urgent(is bool, path, next, format string, args ...any) {
-	l.Add(is, path, next, format, args...)
-	if is {
-		(*l)[len(*l)-1].Urgent = true
-	}
-}
-
-const (
-	// lateLag is how old the oldest event is that is not in the tables, if that is a concern.
-	lateLag = time.Minute
-	// givesUpSoon is how long before a provider gives up somebody has to look, also at night.
-	givesUpSoon = 2 * time.Hour
-	// longRefusing is how long no signature of a provider was valid, if that is a concern. A stranger's are not for long.
-	longRefusing = 30 * time.Minute
-	// recently is how long deliveries that were refused are a concern. Older ones are in the chart of the last hour.
-	recently = 15 * time.Minute
-)
-
-// refusals are the answers to deliveries that cost money: what was sent was not stored.
-var refusals = map[string]struct{ what, next string }{
-	"unauthorized": {"had no valid signature", "If the provider's dashboard shows them, compare the secret there with the variable of ingest."},
-	"unavailable":  {"could not be stored", "The provider repeats them. Look at: `ingest status`."},
-	"too_many":     {"came while too many were under way", "The provider repeats them. Look at: `ingest status`."},
-	"too_large":    {"had a body that is too large", "See MAX_BODY_BYTES in the documentation of the variables."},
-}
-
-// LastHour is the path of what the console shows of ingest's answers.
-const LastHour = "/#hour"
-
-// OfIngest says what ingest tells of deliveries, or that it tells nothing, because of fault.
-func (l *List) OfIngest(ingest *logreport.Ingest, fault string) {
-	if ingest == nil {
-		l.urgent(true, "/projectors", "Start ingest. When it runs, it pulls what was missed, or: `ingest pull PROVIDER`.",
-			"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: %s.", fault)
+// Add adds a concern, unless its first sentence is empty. The others may be.
+func (l *List) Add(urgent bool, path, next string, sentences ...string) {
+	if sentences[0] == "" {
 		return
 	}
-	l.urgent(ingest.NotReady != "", LastHour, "", "Ingest stores nothing now: %s.", ingest.NotReady)
-	for _, name := range slices.Sorted(maps.Keys(ingest.GivesUp)) {
-		left := time.Duration(ingest.GivesUp[name] * float64(time.Second))
-		add := l.Add
-		if left < givesUpSoon {
-			add = l.urgent
-		}
-		add(left > 0, LastHour, "Repair what keeps ingest from storing; look at: `ingest status`.",
-			"Some deliveries of %s were not stored. The provider stops trying in %s.", name, page.Duration(left))
-		add(left <= 0, LastHour, "Get what was missed: `ingest pull "+name+"`.",
-			"%s has stopped trying a delivery that was not stored.", name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(ingest.RefusesSignatures)) {
-		since := time.Duration(ingest.RefusesSignatures[name] * float64(time.Second))
-		l.urgent(since > longRefusing, LastHour, "Compare the secret in the provider's dashboard with the variable of ingest.",
-			"No signature of %s was valid for %s.", name, page.Duration(since))
-	}
-	refused := map[string]uint64{}
-	for _, minute := range ingest.Answers {
-		if ingest.At.Sub(minute.Begin) > recently {
-			continue
-		}
-		for answer, count := range minute.Answers {
-			refused[answer] += count
-		}
-	}
-	for _, answer := range slices.Sorted(maps.Keys(refusals)) {
-		l.Add(refused[answer] > 0, LastHour, refusals[answer].next, "In the last quarter of an hour %s %s.",
-			page.Count(refused[answer], "delivery"), refusals[answer].what)
-	}
+	said := slices.DeleteFunc(slices.Clone(sentences), func(text string) bool { return text == "" })
+	*l = append(*l, Concern{What: strings.Join(said, " "), Next: next, Path: path, Urgent: urgent})
 }
 
-// OfSilence says that no events come.
-func (l *List) OfSilence(silence browse.Silence, now time.Time) {
-	l.urgent(silence.Unusual(now), "/events", "Look at the failed deliveries in the provider's dashboard.",
-		"No event has come for %s. The longest pause between the newest events was %s.",
-		page.Duration(now.Sub(silence.Since)), page.Duration(silence.Longest))
-}
+// lateLag is how old the oldest event is that is not in the tables, if that is a concern.
+const lateLag = time.Minute
+
+// Places in the console's pages.
+const (
+	LastHour    = "/#hour" // ingest's answers, and the lag of the tables
+	AboutIngest = "/projectors#ingest"
+	OutOfOrder  = "/projectors#out-of-order"
+)
 
 // NoProjector is told on several pages.
 const NoProjector = "No projector works on the tables: events that arrive do not reach them."
 
-// OfParts says which part does not work.
-func (l *List) OfParts(s *status.Status) {
-	l.urgent(s.LogFault != "", "/projectors", "", "The log: %s.", s.LogFault)
-	if s.Log != nil {
-		behind := ReplicasBehind(s.Log)
-		l.Add(behind != "", "/projectors", "", "%s", behind)
+// Parts is what is known of the parts through which an event goes.
+type Parts struct {
+	Ingest  *logreport.Ingest // nil: it was not asked, or does not answer
+	Fault   string            // why it does not answer
+	Status  *status.Status
+	Silence browse.Silence
+	Now     time.Time
+}
+
+// OfParts says which part does not work. One fault is one concern, which has what follows from it.
+func (l *List) OfParts(p Parts) {
+	log := ""
+	if p.Status.LogFault != "" {
+		log = "The log: " + p.Status.LogFault + "."
+		if db := p.Status.Database; db != nil && !db.IsWorkedOn() {
+			log += " No projector can work without the log."
+		}
 	}
+	switch {
+	case p.Fault != "":
+		l.Add(true, AboutIngest, "Start ingest. When it runs, it pulls what was missed, or: `ingest pull PROVIDER`.",
+			"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: "+p.Fault+".",
+			log)
+	case p.Ingest != nil:
+		l.ofDeliveries(deliveriesOf(p.Ingest), log)
+	}
+	if p.Fault == "" && (p.Ingest == nil || p.Ingest.NotReady == "") { // otherwise it is said why no event comes
+		l.ofSilence(p.Silence, p.Now)
+		l.Add(true, "/projectors", "", log)
+	}
+	if p.Status.Log != nil {
+		l.Add(false, "/projectors", "", ReplicasBehind(p.Status.Log))
+	}
+	l.ofProjectors(p.Status)
+}
+
+func (l *List) ofSilence(silence browse.Silence, now time.Time) {
+	if silence.Unusual(now) {
+		l.Add(true, "/events", "Look at the failed deliveries in the provider's dashboard.",
+			fmt.Sprintf("No event has come for %s.", page.Duration(now.Sub(silence.Since))),
+			fmt.Sprintf("The longest pause between the newest events was %s.", page.Duration(silence.Longest)))
+	}
+}
+
+func (l *List) ofProjectors(s *status.Status) {
 	if s.Database == nil {
 		return
 	}
-	next := "Start one: `projector run`. If one runs, `projector healthcheck` says what it waits for."
-	if s.LogFault != "" {
-		next = "No projector can work without the log. When the log is back, a projector that runs goes on by itself."
+	behind := ""
+	if s.Lag != nil && s.Lag.Seconds > lateLag.Seconds() {
+		behind = fmt.Sprintf("%s not applied yet, the oldest arrived %s ago.", page.Clause(s.Lag.Events, "event", "is", "are"),
+			page.Duration(time.Duration(s.Lag.Seconds*float64(time.Second))))
 	}
-	l.urgent(!s.Database.IsWorkedOn(), "/projectors", next, NoProjector)
-	if s.Lag != nil {
-		age := time.Duration(s.Lag.Seconds * float64(time.Second))
-		l.urgent(age > lateLag, "/projectors", "", "The tables are behind: %s not applied yet, the oldest arrived %s ago.",
-			page.Clause(s.Lag.Events, "event", "is", "are"), page.Duration(age))
+	switch {
+	case s.Database.IsWorkedOn() && behind != "":
+		l.Add(true, "/projectors", "", "The tables are behind: "+behind)
+	case s.Database.IsWorkedOn() || s.LogFault != "": // OfParts says that none can
+	default:
+		l.Add(true, "/projectors", "Start one: `projector run`. If one runs, `projector healthcheck` says what it waits for.", NoProjector, behind)
 	}
 }
 
@@ -154,10 +132,13 @@ func (l *List) OfTables(s *status.Status) {
 	if s.Database == nil {
 		return
 	}
-	l.urgent(s.Database.Quarantined.Count > 0, "/rejected", "Undo what was changed in the database, then: `projector quarantine retry SEQ`.",
-		"The database refused the rows of %s. Their customers got nothing.", page.Count(s.Database.Quarantined.Count, "event"))
-	l.Add(s.Database.OutOfOrder.Count > 0, "/projectors", "Run `projector settle`.",
-		"%s applied out of the log's order.", page.Clause(s.Database.OutOfOrder.Count, "event", "was", "were"))
+	if n := s.Database.Quarantined.Count; n > 0 {
+		l.Add(true, "/rejected", "Undo what was changed in the database, then: `projector quarantine retry SEQ`.",
+			fmt.Sprintf("The database refused the rows of %s. Their customers got nothing.", page.Count(n, "event")))
+	}
+	if n := s.Database.OutOfOrder.Count; n > 0 {
+		l.Add(false, OutOfOrder, "Run `projector settle`.", page.Clause(n, "event", "was", "were")+" applied out of the log's order.")
+	}
 }
 
 // OfArchive says what is wrong with the archive, if ingest tells it.
@@ -165,24 +146,26 @@ func (l *List) OfArchive(ingest *logreport.Ingest) {
 	if ingest == nil || ingest.Archive == nil {
 		return
 	}
-	a := ingest.Archive
-	l.urgent(a.LastError != "" || a.Damaged > 0, "/projectors", "Look at: `ingest archive`.",
-		"The archive lacks a part of the log: %s.", cmp.Or(a.LastError, "segments are damaged or missing"))
+	if a := ingest.Archive; a.LastError != "" || a.Damaged > 0 {
+		l.Add(true, AboutIngest, "Look at: `ingest archive`.",
+			"The archive lacks a part of the log: "+cmp.Or(a.LastError, "segments are damaged or missing")+".")
+	}
 }
 
 // OfDamage says that a disk of the log is damaged, if ingest tells it.
 func (l *List) OfDamage(ingest *logreport.Ingest) {
-	if ingest == nil || len(ingest.Damage) == 0 {
-		return
+	if ingest != nil && len(ingest.Damage) > 0 {
+		l.Add(true, AboutIngest, "Do not restart ingest. The runbook of payfold says what to do: PayfoldLogDamaged.",
+			"A disk of the log is damaged: "+page.Clean(ingest.Damage[0])+".")
 	}
-	l.urgent(true, "/projectors", "Do not restart ingest. The runbook of payfold says what to do: PayfoldLogDamaged.",
-		"A disk of the log is damaged: %s.", page.Clean(ingest.Damage[0]))
 }
 
 // OfInvitations says who is not invited. Other pauses end by themselves.
 func (l *List) OfInvitations(pauses []invitations.Pause) {
 	for _, pause := range pauses {
-		l.urgent(pause.Cause == invitations.PauseDenied, "/invitations", "Look at the rights of the GitHub app or token.",
-			"Nobody is invited to %s now: GitHub denies it.", page.Clean(pause.Repository))
+		if pause.Cause == invitations.PauseDenied {
+			l.Add(true, "/invitations", "Look at the rights of the GitHub app or token.",
+				"Nobody is invited to "+page.Clean(pause.Repository)+" now: GitHub denies it.")
+		}
 	}
 }

@@ -15,22 +15,19 @@ func Urgent(ctx context.Context, log lag.Log, tables *store.Store, ask func(cont
 	if err != nil {
 		return nil, err
 	}
-	var list List
-	var ingest *logreport.Ingest
+	parts := Parts{Status: &health.Status, Silence: health.Silence, Now: health.Database.At}
 	if ask != nil {
-		state, err := ask(ctx)
-		if err != nil {
-			list.OfIngest(nil, err.Error())
+		if state, err := ask(ctx); err != nil {
+			parts.Fault = err.Error()
 		} else {
-			ingest = &state
-			list.OfIngest(ingest, "")
+			parts.Ingest = &state
 		}
 	}
-	list.OfParts(&health.Status)
-	list.OfSilence(health.Silence, health.Database.At)
+	var list List
+	list.OfParts(parts)
 	list.OfTables(&health.Status)
-	list.OfDamage(ingest)
-	list.OfArchive(ingest)
+	list.OfDamage(parts.Ingest)
+	list.OfArchive(parts.Ingest)
 	list.OfInvitations(health.Pauses)
 	var said []string
 	for _, concern := range list {

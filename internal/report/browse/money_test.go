@@ -135,6 +135,8 @@ func TestWhatCustomersOweIsAddedUp(t *testing.T) {
 	require.Empty(t, got.Fault)
 	require.EqualValues(t, 1, got.Debtors)
 	require.EqualValues(t, 8, got.Owed)
+	require.Equal(t, []string{"u1"}, got.Owing)
+	require.True(t, got.AllOwed)
 	require.Equal(t, []Amounts{{Currency: "EUR", Count: 1, Sum: SumOf(1900), Priced: 1}}, got.PastDue)
 }
 

@@ -17,12 +17,16 @@ type Standing struct {
 	PastDue []Amounts `json:"past_due"` // subscriptions, with the last payment of each
 	Debtors int64     `json:"debtors"`  // customers who owe credits
 	Owed    int64     `json:"owed_credits"`
+	Owing   []string  `json:"owing"`            // some of these customers, those who owe most first
+	AllOwed bool      `json:"debtors_complete"` // false: there can be more
 	// Fault says why these numbers cannot be added up.
 	Fault string `json:"fault,omitempty"`
 }
 
-// maxDebtors bounds the customers whose wallets are added up.
-const maxDebtors = 1000
+const (
+	maxDebtors = 1000 // customers whose wallets are added up
+	maxOwing   = 5    // whom a page names
+)
 
 // Standing returns what customers owe, at most as old as a measure.
 func (m *Measures) Standing(ctx context.Context, db *store.Store) (Standing, error) {
@@ -47,7 +51,7 @@ func readStanding(ctx context.Context, tx pgx.Tx, live bool) (s Standing, err er
 	if !live { // apps spend what the live tables grant
 		return s, nil
 	}
-	if err = tx.QueryRow(ctx, debtsSQL, maxDebtors).Scan(&s.Debtors, &s.Owed); err != nil {
+	if err = tx.QueryRow(ctx, debtsSQL, maxDebtors, maxOwing).Scan(&s.Debtors, &s.Owed, &s.Owing, &s.AllOwed); err != nil {
 		return s, fmt.Errorf("add up the debts: %w", err)
 	}
 	return s, nil

@@ -1,0 +1,132 @@
+package attention
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/payfold/payfold/internal/providerapi"
+	"github.com/payfold/payfold/internal/report/logreport"
+	"github.com/payfold/payfold/internal/report/page"
+)
+
+const (
+	// givesUpSoon is how long before a provider gives up somebody has to look, also at night.
+	givesUpSoon = 2 * time.Hour
+	// longRefusing is how long no signature of a provider was valid, if somebody has to look. A stranger's are not for long.
+	longRefusing = 30 * time.Minute
+	// recently is how long deliveries that were refused are a concern. Older ones are in the chart of the last hour.
+	recently = 15 * time.Minute
+)
+
+// refusals are the answers to deliveries that cost money: what was sent was not stored.
+var refusals = map[string]string{
+	"unauthorized": "had no valid signature",
+	"unavailable":  "could not be stored",
+	"too_many":     "came while too many were under way",
+	"too_large":    "had a body that is too large",
+}
+
+// deliveries is what ingest tells of them.
+type deliveries struct {
+	*logreport.Ingest
+	refused map[string]uint64 // lately, by answer
+}
+
+func deliveriesOf(ingest *logreport.Ingest) deliveries {
+	d := deliveries{ingest, map[string]uint64{}}
+	for _, minute := range ingest.Answers {
+		if ingest.At.Sub(minute.Begin) > recently {
+			continue
+		}
+		for answer, count := range minute.Answers {
+			d.refused[answer] += count
+		}
+	}
+	return d
+}
+
+// lately says how many deliveries had an answer; empty: none.
+func (d deliveries) lately(answer string) string {
+	if d.refused[answer] == 0 {
+		return ""
+	}
+	return fmt.Sprintf("In the last quarter of an hour %s %s.", page.Count(d.refused[answer], "delivery"), refusals[answer])
+}
+
+// ofDeliveries says which are not stored, and for how long they are repeated. log is what the log says of itself.
+func (l *List) ofDeliveries(d deliveries, log string) {
+	const look = "Look at: `ingest status`."
+	var trying []string
+	soon := false
+	for _, name := range slices.Sorted(maps.Keys(d.GivesUp)) {
+		if _, doubted := d.RefusesSignatures[name]; !doubted && d.GivesUp[name] > 0 {
+			trying, soon = append(trying, d.stopsTrying(name)), soon || d.left(name) < givesUpSoon
+		}
+	}
+	repeated := strings.Join(trying, " ")
+	switch lost := d.lately("unavailable"); {
+	case d.NotReady != "":
+		l.Add(true, AboutIngest, look, "Ingest stores nothing now: "+d.NotReady+".", log, lost, repeated)
+	case repeated != "":
+		l.Add(soon, LastHour, "Repair what keeps ingest from storing. "+look, "Some deliveries were not stored.", lost, repeated)
+	default:
+		l.Add(false, LastHour, "The provider repeats them. "+look, lost)
+	}
+	l.ofSignatures(d)
+	l.Add(false, LastHour, "The provider repeats them. "+look, d.lately("too_many"))
+	l.Add(false, LastHour, "See MAX_BODY_BYTES in the documentation of the variables.", d.lately("too_large"))
+	l.ofMissed(d)
+}
+
+// ofSignatures says which are not stored because their signature is not valid.
+func (l *List) ofSignatures(d deliveries) {
+	lately, wrong := d.lately("unauthorized"), false
+	var perhaps []string // by which providers they may be
+	for _, name := range slices.Sorted(maps.Keys(d.RefusesSignatures)) {
+		since := time.Duration(d.RefusesSignatures[name] * float64(time.Second))
+		if since <= longRefusing {
+			if trying := d.stopsTrying(name); trying != "" {
+				perhaps = append(perhaps, "If "+name+" sent them, "+trying)
+			}
+			continue
+		}
+		l.Add(true, LastHour, "Compare the secret in the provider's dashboard with the variable of ingest.",
+			fmt.Sprintf("No signature of %s was valid for %s, so none of its deliveries is stored.", name, page.Duration(since)), d.stopsTrying(name))
+		wrong = true
+	}
+	if !wrong && lately != "" {
+		l.Add(false, LastHour, "If the provider's dashboard shows them, compare the secret there with the variable of ingest.",
+			append([]string{lately}, perhaps...)...)
+	}
+}
+
+// ofMissed says which providers have stopped trying, and how the shop gets what it missed.
+func (l *List) ofMissed(d deliveries) {
+	for _, name := range slices.Sorted(maps.Keys(d.GivesUp)) {
+		if d.left(name) > 0 {
+			continue
+		}
+		next := "Get what was missed: `ingest pull " + name + "`."
+		if !slices.Contains(providerapi.Names(), name) {
+			next = "Have it send its failed deliveries again, in its dashboard."
+		}
+		l.Add(true, LastHour, next, name+" has stopped trying a delivery that was not stored.")
+	}
+}
+
+// left is how long the provider still repeats the oldest delivery that was not stored.
+func (d deliveries) left(name string) time.Duration {
+	return time.Duration(d.GivesUp[name] * float64(time.Second))
+}
+
+// stopsTrying says when the provider stops; empty if that is not known, or if it has stopped.
+func (d deliveries) stopsTrying(name string) string {
+	left := d.left(name)
+	if left <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s stops trying in %s.", name, page.Duration(left))
+}
