@@ -27,7 +27,9 @@ type moneyList []concern
 func concerns(o *overviewPage) []concern {
 	var parts, rest attention.List
 	var money moneyList
-	parts.OfParts(attention.Parts{Ingest: o.Ingest, Fault: o.IngestFault, Status: &o.Status, Silence: o.Silence, Now: o.At})
+	parts.OfParts(attention.Parts{
+		Ingest: o.Ingest, Fault: o.IngestFault, Status: &o.Status, Silence: o.Silence, Now: o.At,
+	})
 	money.ofPurchases(o.Figures.Ungranted)
 	money.ofAmounts(o)
 	money.ofComparisons(o.Compared, o.At)
@@ -57,7 +59,9 @@ func debtOf(s *browse.Standing) concern {
 	}
 	return concern{
 		What: fmt.Sprintf("%s%s %s.", least, page.Clause(s.Debtors, "customer", "owes", "owe"), page.Count(s.Owed, "credit")),
-		Next: "The next credits of a customer pay the debt. To forgive a debt, give the customer the credits: `ingest give`.", Customers: s.Owing,
+		Next: "The next credits of a customer pay the debt. To forgive a debt, give the customer the credits:" +
+			" `ingest give`.",
+		Customers: s.Owing,
 	}
 }
 
@@ -88,7 +92,8 @@ func (l *moneyList) ofAmounts(o *overviewPage) {
 	var disputed []browse.Amounts
 	var payments []string
 	for i := range o.Figures.Disputes {
-		disputed, payments = append(disputed, o.Figures.Disputes[i].Amounts), append(payments, o.Figures.Disputes[i].Payments...)
+		d := &o.Figures.Disputes[i]
+		disputed, payments = append(disputed, d.Amounts), append(payments, d.Payments...)
 	}
 	if count, money, sum := together(disputed); count > 0 {
 		*l = append(*l, concern{

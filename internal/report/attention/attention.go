@@ -78,8 +78,8 @@ func (l *List) OfParts(p Parts) {
 	switch {
 	case p.Fault != "":
 		l.Add(true, AboutIngest, "Start ingest. When it runs, it pulls what was missed, or: `ingest pull PROVIDER`.",
-			"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: "+p.Fault+".",
-			log)
+			"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, "+
+				"is not known: "+p.Fault+".", log)
 	case p.Ingest != nil:
 		l.ofDeliveries(deliveriesOf(p.Ingest), log)
 	}
@@ -107,15 +107,17 @@ func (l *List) ofProjectors(s *status.Status) {
 	}
 	behind := ""
 	if s.Lag != nil && s.Lag.Seconds > lateLag.Seconds() {
-		behind = fmt.Sprintf("%s not applied yet, the oldest arrived %s ago.", page.Clause(s.Lag.Events, "event", "is", "are"),
-			page.Duration(time.Duration(s.Lag.Seconds*float64(time.Second))))
+		age := time.Duration(s.Lag.Seconds * float64(time.Second))
+		behind = fmt.Sprintf("%s not applied yet, the oldest arrived %s ago.",
+			page.Clause(s.Lag.Events, "event", "is", "are"), page.Duration(age))
 	}
 	switch {
 	case s.Database.IsWorkedOn() && behind != "":
 		l.Add(true, "/projectors", "", "The tables are behind: "+behind)
 	case s.Database.IsWorkedOn() || s.LogFault != "": // OfParts says that none can
 	default:
-		l.Add(true, "/projectors", "Start one: `projector run`. If one runs, `projector healthcheck` says what it waits for.", NoProjector, behind)
+		l.Add(true, "/projectors", "Start one: `projector run`. If one runs, `projector healthcheck` says what it waits for.",
+			NoProjector, behind)
 	}
 }
 
@@ -137,7 +139,8 @@ func (l *List) OfTables(s *status.Status) {
 			fmt.Sprintf("The database refused the rows of %s. Their customers got nothing.", page.Count(n, "event")))
 	}
 	if n := s.Database.OutOfOrder.Count; n > 0 {
-		l.Add(false, OutOfOrder, "Run `projector settle`.", page.Clause(n, "event", "was", "were")+" applied out of the log's order.")
+		l.Add(false, OutOfOrder, "Run `projector settle`.",
+			page.Clause(n, "event", "was", "were")+" applied out of the log's order.")
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 const (
 	// givesUpSoon is how long before a provider gives up somebody has to look, also at night.
 	givesUpSoon = 2 * time.Hour
-	// longRefusing is how long no signature of a provider was valid, if somebody has to look. A stranger's are not for long.
+	// longRefusing is how long no signature of a provider was valid, if somebody has to look. A stranger's are not for
+	// long.
 	longRefusing = 30 * time.Minute
 	// recently is how long deliveries that were refused are a concern. Older ones are in the chart of the last hour.
 	recently = 15 * time.Minute
@@ -53,7 +54,8 @@ func (d deliveries) lately(answer string) string {
 	if d.refused[answer] == 0 {
 		return ""
 	}
-	return fmt.Sprintf("In the last quarter of an hour %s %s.", page.Count(d.refused[answer], "delivery"), refusals[answer])
+	count := page.Count(d.refused[answer], "delivery")
+	return fmt.Sprintf("In the last quarter of an hour %s %s.", count, refusals[answer])
 }
 
 // ofDeliveries says which are not stored, and for how long they are repeated. log is what the log says of itself.
@@ -71,7 +73,8 @@ func (l *List) ofDeliveries(d deliveries, log string) {
 	case d.NotReady != "":
 		l.Add(true, AboutIngest, look, "Ingest stores nothing now: "+d.NotReady+".", log, lost, repeated)
 	case repeated != "":
-		l.Add(soon, LastHour, "Repair what keeps ingest from storing. "+look, "Some deliveries were not stored.", lost, repeated)
+		l.Add(soon, LastHour, "Repair what keeps ingest from storing. "+look,
+			"Some deliveries were not stored.", lost, repeated)
 	default:
 		l.Add(false, LastHour, "The provider repeats them. "+look, lost)
 	}
@@ -94,11 +97,13 @@ func (l *List) ofSignatures(d deliveries) {
 			continue
 		}
 		l.Add(true, LastHour, "Compare the secret in the provider's dashboard with the variable of ingest.",
-			fmt.Sprintf("No signature of %s was valid for %s, so none of its deliveries is stored.", name, page.Duration(since)), d.stopsTrying(name))
+			fmt.Sprintf("No signature of %s was valid for %s, so none of its deliveries is stored.", name, page.Duration(since)),
+			d.stopsTrying(name))
 		wrong = true
 	}
 	if !wrong && lately != "" {
-		l.Add(false, LastHour, "If the provider's dashboard shows them, compare the secret there with the variable of ingest.",
+		l.Add(false, LastHour,
+			"If the provider's dashboard shows them, compare the secret there with the variable of ingest.",
 			append([]string{lately}, perhaps...)...)
 	}
 }

@@ -62,7 +62,8 @@ func viewEvents[T any](ctx context.Context, db *store.Store, read func(context.C
 func EndOf(ctx context.Context, db *store.Store) (until *int64, received time.Time, err error) {
 	var at *time.Time
 	err = db.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `select until_seq, (select received_at from processed_event where stream_seq <= until_seq order by stream_seq desc limit 1)
+		err := tx.QueryRow(ctx, `select until_seq, (
+				select received_at from processed_event where stream_seq <= until_seq order by stream_seq desc limit 1)
 			from payfold.schema_state where schema_name = $1`, db.Schema()).Scan(&until, &at)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return store.NoSchema(db.Schema())
