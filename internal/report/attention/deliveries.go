@@ -61,11 +61,16 @@ func (d deliveries) lately(answer string) string {
 // ofDeliveries says which are not stored, and for how long they are repeated. log is what the log says of itself.
 func (l *List) ofDeliveries(d deliveries, log string) {
 	const look = "Look at: `ingest status`."
-	var trying []string
+	var trying, ended []string
 	soon := false
 	for _, name := range slices.Sorted(maps.Keys(d.GivesUp)) {
-		if _, doubted := d.RefusesSignatures[name]; !doubted && d.GivesUp[name] > 0 {
-			trying, soon = append(trying, d.stopsTrying(name)), soon || d.left(name) < givesUpSoon
+		left := d.left(name)
+		switch _, doubted := d.RefusesSignatures[name]; {
+		case doubted: // see ofSignatures
+		case left > 0:
+			trying, soon = append(trying, d.trying(name)), soon || left < givesUpSoon
+		default:
+			ended = append(ended, name)
 		}
 	}
 	repeated := strings.Join(trying, " ")
@@ -81,7 +86,9 @@ func (l *List) ofDeliveries(d deliveries, log string) {
 	l.ofSignatures(d)
 	l.Add(false, LastHour, "The provider repeats them. "+look, d.lately("too_many"))
 	l.Add(false, LastHour, "See MAX_BODY_BYTES in the documentation of the variables.", d.lately("too_large"))
-	l.ofMissed(d)
+	for _, name := range ended {
+		l.Add(true, LastHour, repair(name), d.trying(name))
+	}
 }
 
 // ofSignatures says which are not stored because their signature is not valid.
@@ -91,14 +98,17 @@ func (l *List) ofSignatures(d deliveries) {
 	for _, name := range slices.Sorted(maps.Keys(d.RefusesSignatures)) {
 		since := time.Duration(d.RefusesSignatures[name] * float64(time.Second))
 		if since <= longRefusing {
-			if trying := d.stopsTrying(name); trying != "" {
+			if trying := d.trying(name); trying != "" && !d.ended(name) {
 				perhaps = append(perhaps, "If "+name+" sent them, "+trying)
 			}
 			continue
 		}
-		l.Add(true, LastHour, "Compare the secret in the provider's dashboard with the variable of ingest.",
-			fmt.Sprintf("No signature of %s was valid for %s, so none of its deliveries is stored.", name, page.Duration(since)),
-			d.stopsTrying(name))
+		next := "Compare the secret in the provider's dashboard with the variable of ingest."
+		if d.ended(name) {
+			next += " " + repair(name)
+		}
+		l.Add(true, LastHour, next, fmt.Sprintf("No signature of %s was valid for %s, so none of its deliveries is stored.",
+			name, page.Duration(since)), d.trying(name))
 		wrong = true
 	}
 	if !wrong && lately != "" {
@@ -108,18 +118,12 @@ func (l *List) ofSignatures(d deliveries) {
 	}
 }
 
-// ofMissed says which providers have stopped trying, and how the shop gets what it missed.
-func (l *List) ofMissed(d deliveries) {
-	for _, name := range slices.Sorted(maps.Keys(d.GivesUp)) {
-		if d.left(name) > 0 {
-			continue
-		}
-		next := "Get what was missed: `ingest pull " + name + "`."
-		if !slices.Contains(providerapi.Names(), name) {
-			next = "Have it send its failed deliveries again, in its dashboard."
-		}
-		l.Add(true, LastHour, next, name+" has stopped trying a delivery that was not stored.")
+// repair is how the shop gets what a provider has stopped trying.
+func repair(name string) string {
+	if slices.Contains(providerapi.Names(), name) {
+		return "Get what was missed: `ingest pull " + name + "`."
 	}
+	return "Have " + name + " send its failed deliveries again, in its dashboard."
 }
 
 // left is how long the provider still repeats the oldest delivery that was not stored.
@@ -127,11 +131,19 @@ func (d deliveries) left(name string) time.Duration {
 	return time.Duration(d.GivesUp[name] * float64(time.Second))
 }
 
-// stopsTrying says when the provider stops; empty if that is not known, or if it has stopped.
-func (d deliveries) stopsTrying(name string) string {
-	left := d.left(name)
-	if left <= 0 {
-		return ""
+// trying says how long the provider repeats what was not stored; empty if that is not known.
+func (d deliveries) trying(name string) string {
+	switch left := d.left(name); {
+	case left > 0:
+		return fmt.Sprintf("%s stops trying in %s.", name, page.Duration(left))
+	case d.ended(name):
+		return name + " has stopped trying a delivery that was not stored."
 	}
-	return fmt.Sprintf("%s stops trying in %s.", name, page.Duration(left))
+	return ""
+}
+
+// ended reports whether the provider has stopped trying.
+func (d deliveries) ended(name string) bool {
+	left, known := d.GivesUp[name]
+	return known && left <= 0
 }

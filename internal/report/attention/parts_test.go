@@ -61,6 +61,19 @@ func TestOneFaultIsOneConcern(t *testing.T) {
 			},
 			[]string{"No signature of shop was valid for 60 min, so none of its deliveries is stored. shop stops trying in 4 h."},
 		},
+		"a wrong secret for long": {
+			func(p *attention.Parts) {
+				p.Ingest.GivesUp, p.Ingest.RefusesSignatures = map[string]float64{"shop": 0}, map[string]float64{"shop": hours(90)}
+			},
+			[]string{"No signature of shop was valid for 3 days, so none of its deliveries is stored. shop has stopped trying a delivery that was not stored."},
+		},
+		"a stranger's delivery, which nobody repeats": {
+			func(p *attention.Parts) {
+				p.Ingest.GivesUp, p.Ingest.RefusesSignatures = map[string]float64{"shop": 0}, map[string]float64{"shop": 600}
+				p.Ingest.Answers = refused(map[string]uint64{"unauthorized": 1})
+			},
+			[]string{"In the last quarter of an hour 1 delivery had no valid signature."},
+		},
 		"perhaps a wrong secret": {
 			func(p *attention.Parts) {
 				p.Ingest.GivesUp, p.Ingest.RefusesSignatures = map[string]float64{"shop": hours(4)}, map[string]float64{"shop": 60}
@@ -101,6 +114,6 @@ func TestWhatAProviderDoesNotRepeatIsPulledOrSentAgain(t *testing.T) {
 	})
 	require.Len(t, list, 2)
 	require.Equal(t, "lemonsqueezy has stopped trying a delivery that was not stored.", list[0].What)
-	require.Equal(t, "Have it send its failed deliveries again, in its dashboard.", list[0].Next, "its API has no list of events")
+	require.Equal(t, "Have lemonsqueezy send its failed deliveries again, in its dashboard.", list[0].Next, "its API has no list of events")
 	require.Equal(t, "Get what was missed: `ingest pull stripe`.", list[1].Next)
 }
