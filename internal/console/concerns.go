@@ -11,6 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/report/attention"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/page"
+	"github.com/payfold/payfold/internal/store"
 )
 
 // concern is something that somebody has to look at.
@@ -27,9 +28,12 @@ type moneyList []concern
 func concerns(o *overviewPage) []concern {
 	var parts, rest attention.List
 	var money moneyList
-	parts.OfParts(attention.Parts{
-		Ingest: o.Ingest, Fault: o.IngestFault, Status: &o.Status, Silence: o.Silence, Now: o.At,
-	})
+	system := attention.Parts{Ingest: o.Ingest, Fault: o.IngestFault, Status: &o.Status, Silence: o.Silence, Now: o.At}
+	if o.Moment.Schema != "" && o.Moment.Schema != store.LiveSchema { // no event is to come into these tables
+		older := o.Status
+		older.Lag, system.Status, system.Silence = nil, &older, browse.Silence{}
+	}
+	parts.OfParts(system)
 	money.ofPurchases(o.Figures.Ungranted)
 	money.ofAmounts(o)
 	money.ofComparisons(o.Compared, o.At)

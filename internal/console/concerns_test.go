@@ -133,6 +133,21 @@ func TestWhatCostsMostMoneyIsSaidFirst(t *testing.T) {
 	require.Equal(t, []string{"", "", "a: {kind: pro}", "", "ingest complete t1 --user USER", ""}, codes)
 }
 
+func TestTablesOfAnOlderMomentAreNotBehind(t *testing.T) {
+	t.Parallel()
+	o := overviewPage{Ingest: &logreport.Ingest{}}
+	o.Moment.At = noon
+	o.Status = status.Status{
+		Lag: &status.Lag{Events: 5, Seconds: 600}, Database: &status.Database{Partitions: []status.Partition{{Owner: "one"}}},
+	}
+	o.Silence = browse.Silence{Events: 200, First: noon.Add(-50 * time.Hour), Since: noon.Add(-5 * time.Hour), Longest: time.Hour}
+	require.Len(t, concerns(&o), 2)
+	o.Moment.Schema = store.LiveSchema
+	require.Len(t, concerns(&o), 2)
+	o.Moment.Schema = "month_end"
+	require.Empty(t, concerns(&o))
+}
+
 func TestABalanceIsTheSumOfAllLinesBeforeIt(t *testing.T) {
 	t.Parallel()
 	lines := explain.Lines{EarlierSum: 7}
