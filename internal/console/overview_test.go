@@ -41,8 +41,11 @@ func TestTheEventsOfAnOutcomeAreCountedWhateverTheirReason(t *testing.T) {
 	t.Parallel()
 	var o overviewPage
 	o.Figures.Counts.Outcomes = []status.OutcomeCount{
-		{Outcome: "applied", Events: 5}, {Outcome: "ignored", Events: 2}, {Outcome: "ignored", Reason: "unpaid", Events: 4},
-		{Outcome: "rejected", Reason: "missing_user", Events: 1}, {Outcome: "rejected", Reason: "unknown_product", Events: 2},
+		{Outcome: "applied", Events: 5},
+		{Outcome: "ignored", Events: 2},
+		{Outcome: "ignored", Reason: "unpaid", Events: 4},
+		{Outcome: "rejected", Reason: "missing_user", Events: 1},
+		{Outcome: "rejected", Reason: "unknown_product", Events: 2},
 	}
 	require.Equal(t, []outcomeSum{{"applied", 5}, {"ignored", 6}, {"rejected", 3}}, o.Outcomes())
 	require.EqualValues(t, 3, o.Rejected(), "a payment whose money has not arrived is not rejected")
