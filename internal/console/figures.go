@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ func (m *measuresPage) draw() {
 	m.Credits = creditsFigure(m.MeasuresAnswer.Credits.Items)
 }
 
+// moneyCharts draws the revenue of each currency. What has no amount, and so no drawing, comes last.
 func moneyCharts(all []browse.CurrencyRevenue, by browse.Step) (out []moneyChart) {
 	for _, c := range all {
 		count := len(c.Periods)
@@ -58,6 +60,15 @@ func moneyCharts(all []browse.CurrencyRevenue, by browse.Step) (out []moneyChart
 			Lines: []chart.Series{{Name: "net", Class: "line", Values: net}},
 		})})
 	}
+	slices.SortStableFunc(out, func(a, b moneyChart) int {
+		switch {
+		case a.Empty() == b.Empty():
+			return 0
+		case b.Empty():
+			return -1
+		}
+		return 1
+	})
 	return out
 }
 

@@ -37,6 +37,23 @@ func TestTheMonthsLeaveOutCurrenciesWithoutMoney(t *testing.T) {
 	require.Empty(t, monthsOf(nil))
 }
 
+func TestPaymentsWithoutAnAmountComeAfterTheDrawings(t *testing.T) {
+	t.Parallel()
+	var all []browse.CurrencyRevenue
+	for _, currency := range []string{"EUR", "unknown", "JPY"} {
+		c := browse.CurrencyRevenue{Currency: currency, Periods: make([]browse.RevenuePeriod, 1)}
+		if currency != "unknown" {
+			c.Total.Gross = browse.SumOf(5)
+		}
+		all = append(all, c)
+	}
+	var names []string
+	for _, drawn := range moneyCharts(all, browse.Day) {
+		names = append(names, drawn.Currency)
+	}
+	require.Equal(t, []string{"EUR", "JPY", "unknown"}, names)
+}
+
 func TestTheEventsOfAnOutcomeAreCountedWhateverTheirReason(t *testing.T) {
 	t.Parallel()
 	var o overviewPage
