@@ -43,14 +43,15 @@ func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
 	loading, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	if f.backlog == nil {
-		var err error
-		if f.backlog, err = newBacklog(loading, f.projector.Store, f.projector.Rules); err != nil {
+		begun, err := f.projector.batches.beginBacklog(loading, f.projector.Rules)
+		if err != nil {
 			return err
 		}
+		f.backlog = begun
 	}
 	folded, foldErr := f.backlog.fold(loading, batch)
 	if f.writing != nil {
-		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {
+		if err := f.endWrite(ctx, <-f.written); err != nil {
 			return err
 		}
 		if f.backlog == nil { // the batch was folded on rows that the tables do not have
@@ -72,7 +73,12 @@ func (f *follower) startWrite(ctx context.Context, folded *foldedBatch) {
 	folded.began = time.Now()
 	f.writing = folded
 	last := folded.last()
-	f.backlog.write(ctx, folded, store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()})
+	advance := store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()}
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+		f.written <- folded.write(ctx, advance)
+	}()
 }
 
 // endWrite handles the result of a write. If the batch was not written and Apply can apply it, endWrite drops the
@@ -101,7 +107,7 @@ func (f *follower) endWrite(ctx context.Context, err error) error {
 // endBacklog waits for the batch that is being written and drops the rows in memory.
 func (f *follower) endBacklog(ctx context.Context) error {
 	if f.writing != nil {
-		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {
+		if err := f.endWrite(ctx, <-f.written); err != nil {
 			return err
 		}
 	}
@@ -112,7 +118,7 @@ func (f *follower) endBacklog(ctx context.Context) error {
 // awaitWrite waits until nothing is written any more.
 func (f *follower) awaitWrite() {
 	if f.writing != nil {
-		<-f.backlog.result
+		<-f.written
 	}
 }
 
@@ -127,14 +133,47 @@ func (f *follower) awaitWrite() {
 // nothing was written, and the rows in memory are dropped.
 //
 // It is not safe for concurrent use.
-type backlog struct {
-	store  *store.Store
-	rules  projections.Rules
-	rows   store.RowsID                   // of the rows in memory
-	state  *projections.State             // as the tables are when the last folded batch is written
-	asked  map[tables.NameKind]tables.Set // the names by which rows were looked up
-	size   int                            // how many names asked has
-	result chan error                     // of the batch that is being written
+type backlog interface {
+	// full reports whether the rows in memory have reached their limit. Then they are dropped, and the rows of returning
+	// customers are read again.
+	full() bool
+
+	// fold folds the events of these messages. It may run while the batch before is written. The error may be a
+	// store.RefusedError. After any error the backlog must not be used.
+	fold(ctx context.Context, messages []message) (*foldedBatch, error)
+}
+
+// foldedBatch is a batch that is folded and not written yet.
+type foldedBatch struct {
+	messages []message
+	result   Result
+	began    time.Time // when its write began
+
+	// write writes the rows and moves the checkpoints, in one transaction. The batch before must be committed. The error
+	// may be errStale, store.ErrFenced, store.ErrFoldID or a store.RefusedError.
+	write func(context.Context, store.Advance) error
+}
+
+func (b *foldedBatch) last() message { return b.messages[len(b.messages)-1] }
+
+// errStale means that the rows in memory are no longer those of the tables. Nothing was
+// written.
+var errStale = errors.New("the tables were replaced since their rows were loaded")
+
+// canRepeat reports whether Apply can apply a batch that the backlog could not write.
+func canRepeat(err error) bool {
+	var refused *store.RefusedError
+	return errors.As(err, &refused) || errors.Is(err, errStale) || store.IsConflict(err)
+}
+
+// postgresBacklog is the backlog of real tables.
+type postgresBacklog struct {
+	store *store.Store
+	rules projections.Rules
+	rows  store.RowsID                   // of the rows in memory
+	state *projections.State             // as the tables are when the last folded batch is written
+	asked map[tables.NameKind]tables.Set // the names by which rows were looked up
+	size  int                            // how many names asked has
 
 	licensed []string // users whose pro payments the next batch may need; see complete
 }
@@ -148,36 +187,16 @@ const (
 // if those are less.
 func backlogRows() int { return int(min(usualBacklogRows, debug.SetMemoryLimit(-1)/4/rowMemory)) }
 
-// errStale means that the rows in memory are no longer those of the tables. Nothing was
-// written.
-var errStale = errors.New("the tables were replaced since their rows were loaded")
-
-// newBacklog returns a backlog without rows. The tables must be at one position in all
-// partitions.
-func newBacklog(ctx context.Context, s *store.Store, rules projections.Rules) (*backlog, error) {
-	rows, err := store.ReadRowsID(ctx, s.Pool(), s.Schema())
-	return &backlog{
-		store: s, rules: rules, rows: rows, state: projections.NewState(), asked: map[tables.NameKind]tables.Set{}, result: make(chan error, 1),
+func (p postgres) beginBacklog(ctx context.Context, rules projections.Rules) (backlog, error) {
+	rows, err := store.ReadRowsID(ctx, p.store.Pool(), p.store.Schema())
+	return &postgresBacklog{
+		store: p.store, rules: rules, rows: rows, state: projections.NewState(), asked: map[tables.NameKind]tables.Set{},
 	}, err
 }
 
-// full reports whether the rows in memory have reached their limit. Then they are dropped, and the rows of returning
-// customers are read again.
-func (b *backlog) full() bool { return b.state.Size()+b.size > backlogRows() }
+func (b *postgresBacklog) full() bool { return b.state.Size()+b.size > backlogRows() }
 
-// foldedBatch is a batch that is folded and not written yet.
-type foldedBatch struct {
-	messages []message
-	writes   *pgx.Batch
-	result   Result
-	began    time.Time // when its write began
-}
-
-func (b *foldedBatch) last() message { return b.messages[len(b.messages)-1] }
-
-// fold folds the events of these messages. It may run while the batch before is written. The error
-// may be a store.RefusedError. After any error the backlog must not be used.
-func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, error) {
+func (b *postgresBacklog) fold(ctx context.Context, messages []message) (*foldedBatch, error) {
 	batch := decoded(messages)
 	if err := b.load(ctx, batch); err != nil {
 		return nil, err
@@ -185,25 +204,18 @@ func (b *backlog) fold(ctx context.Context, messages []message) (*foldedBatch, e
 	if err := b.rules.FoldAll(b.state, slices.Values(batch)); err != nil {
 		return nil, store.AsRefused(err)
 	}
-	folded := &foldedBatch{messages: messages, writes: &pgx.Batch{}, result: *resultOf(b.state)}
-	tables.QueueChanges(folded.writes, b.state)
-	store.QueueNotifications(folded.writes, b.state)
+	writes, result := &pgx.Batch{}, *resultOf(b.state)
+	tables.QueueChanges(writes, b.state)
+	store.QueueNotifications(writes, b.state)
 	b.noteLicensed()
 	b.state.Settle()
-	return folded, nil
+	write := func(ctx context.Context, advance store.Advance) error {
+		return store.AsRefused(b.commit(ctx, writes, advance))
+	}
+	return &foldedBatch{messages: messages, result: result, write: write}, nil
 }
 
-// write begins to write a folded batch. The batch before must be committed. The result comes
-// through b.result: nil, errStale, store.ErrFenced, store.ErrFoldID, or an error of the database.
-func (b *backlog) write(ctx context.Context, folded *foldedBatch, advance store.Advance) {
-	go func() {
-		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
-		defer cancel()
-		b.result <- store.AsRefused(b.commit(ctx, folded.writes, advance))
-	}()
-}
-
-func (b *backlog) commit(ctx context.Context, writes *pgx.Batch, advance store.Advance) error {
+func (b *postgresBacklog) commit(ctx context.Context, writes *pgx.Batch, advance store.Advance) error {
 	t, err := begin(ctx, b.store, b.rules, advance)
 	if err != nil {
 		return err
@@ -215,15 +227,9 @@ func (b *backlog) commit(ctx context.Context, writes *pgx.Batch, advance store.A
 	return t.commit(ctx, writes)
 }
 
-// canRepeat reports whether Apply can apply a batch that the backlog could not write.
-func canRepeat(err error) bool {
-	var refused *store.RefusedError
-	return errors.As(err, &refused) || errors.Is(err, errStale) || store.IsConflict(err)
-}
-
 // load adds the rows that these events can touch and that are not in memory. A name is looked up once: afterwards all of
 // its rows are in memory, because no other process adds any.
-func (b *backlog) load(ctx context.Context, batch []events.Event) error {
+func (b *postgresBacklog) load(ctx context.Context, batch []events.Event) error {
 	return pgx.BeginFunc(ctx, b.store.Pool(), func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, tables.PreferIndexes); err != nil {
 			return err
@@ -236,7 +242,7 @@ func (b *backlog) load(ctx context.Context, batch []events.Event) error {
 
 // noteLicensed notes the users whose licence can depend on all of their pro payments, because of a row that the last
 // batch has made.
-func (b *backlog) noteLicensed() {
+func (b *postgresBacklog) noteLicensed() {
 	b.state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
 		if p.Kind == projections.KindPro && p.UserID != "" {
 			b.licensed = append(b.licensed, p.UserID)
@@ -250,7 +256,7 @@ func (b *backlog) noteLicensed() {
 }
 
 // fresh returns the names that were not asked for before, and notes them.
-func (b *backlog) fresh(kind tables.NameKind, names []string) (fresh []string) {
+func (b *postgresBacklog) fresh(kind tables.NameKind, names []string) (fresh []string) {
 	if kind == tables.OfEvent { // all that were asked for are folded
 		return slices.DeleteFunc(names, b.state.Events.Has)
 	}

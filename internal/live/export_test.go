@@ -71,7 +71,7 @@ func (f *Follower) Step(ctx context.Context) error {
 // Idle commits the last batch of a backlog, and does what is due when no more messages wait.
 func (f *Follower) Idle(ctx context.Context) error {
 	if f.writing != nil {
-		if err := f.endWrite(ctx, <-f.backlog.result); err != nil {
+		if err := f.endWrite(ctx, <-f.written); err != nil {
 			return err
 		}
 	}

@@ -73,8 +73,9 @@ type follower struct {
 	delivered   uint64         // the newest message applied or dropped
 	digest      []byte         // of that message
 	advancedAll time.Time      // when all positions last moved
-	backlog     *backlog       // nil unless batches are applied through it
-	writing     *foldedBatch   // the batch that the backlog writes now; nil if none
+	backlog     backlog        // nil unless batches are applied through it
+	writing     *foldedBatch   // the batch of the backlog that is being written; nil if none
+	written     chan error     // the result of that
 }
 
 // newFollower returns a follower of a share, which must not be empty. at has the positions of all
@@ -82,7 +83,7 @@ type follower struct {
 func newFollower(p *Projector, logID string, share []int, at identity.Positions) *follower {
 	f := &follower{
 		projector: p, logID: logID, mine: make([]bool, len(at)), messages: make(chan message, p.BatchSize),
-		budget: semaphore.NewWeighted(maxPendingBytes), at: map[int]uint64{}, delivered: at.LowestOf(share),
+		budget: semaphore.NewWeighted(maxPendingBytes), at: map[int]uint64{}, delivered: at.LowestOf(share), written: make(chan error, 1),
 	}
 	for _, partition := range share {
 		f.at[partition], f.mine[partition] = at[partition], true
@@ -118,7 +119,7 @@ func (f *follower) apply(ctx context.Context) error {
 	for {
 		var written <-chan error // nil while nothing is written, so that select ignores it
 		if f.writing != nil {
-			written = f.backlog.result
+			written = f.written
 		}
 		var err error
 		select {

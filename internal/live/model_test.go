@@ -11,16 +11,25 @@ import (
 	"github.com/payfold/payfold/internal/store"
 )
 
-// model is the members, the leases and the checkpoints in memory. Its methods mean what the statements of member.go mean.
+// model is the members, the leases, the checkpoints and the rows in memory. Its methods mean what the statements of member.go mean.
 // TestTheModelOfLeasesDoesWhatPostgresDoes compares both.
 type model struct {
 	leaseTime   time.Duration
 	members     map[string]time.Time // owner → last heartbeat
 	leases      map[int]lease        // by partition
 	tables      store.TablesID       // that are live
+	rowsID      int                  // changes as store.RowsID does
 	checkpoints []store.Checkpoint   // by partition
 	applied     map[uint64]string    // owner by the sequence of a message
+	rows        map[uint64]row       // by customer
 }
+
+// row is what the tables have of a customer.
+type row struct{ events, settled int }
+
+const customers = 3
+
+func customerOf(seq uint64) uint64 { return seq % customers }
 
 type lease struct {
 	owner   string
@@ -28,7 +37,10 @@ type lease struct {
 }
 
 func newModel(leaseTime time.Duration, partitions int, logID string) *model {
-	m := &model{leaseTime: leaseTime, members: map[string]time.Time{}, leases: map[int]lease{}, applied: map[uint64]string{}}
+	m := &model{
+		leaseTime: leaseTime, members: map[string]time.Time{}, leases: map[int]lease{}, applied: map[uint64]string{},
+		rows: map[uint64]row{},
+	}
 	for partition := range partitions {
 		m.checkpoints = append(m.checkpoints, store.Checkpoint{Partition: partition, LogID: logID})
 	}
@@ -38,7 +50,8 @@ func newModel(leaseTime time.Duration, partitions int, logID string) *model {
 func (m *model) clone() *model {
 	return &model{
 		leaseTime: m.leaseTime, members: maps.Clone(m.members), leases: maps.Clone(m.leases),
-		tables: m.tables, checkpoints: slices.Clone(m.checkpoints), applied: maps.Clone(m.applied),
+		tables: m.tables, rowsID: m.rowsID, checkpoints: slices.Clone(m.checkpoints), applied: maps.Clone(m.applied),
+		rows: maps.Clone(m.rows),
 	}
 }
 
@@ -109,13 +122,14 @@ func (m *model) advance(a store.Advance) error {
 	return nil
 }
 
-// errTwice and errGap are faults of the projectors.
+// errTwice, errGap and errRow are faults of the projectors.
 var (
 	errTwice = errors.New("a message was applied twice")
 	errGap   = errors.New("a checkpoint has moved over a message that was not applied")
+	errRow   = errors.New("a row was written over one that was not read")
 )
 
-// apply writes the rows of a batch whose checkpoints advance has moved. The batch must have all messages of the log between
+// apply notes the events of a batch whose checkpoints advance has moved. The batch must have all messages of the log between
 // the old and the new positions.
 func (m *model) apply(owner string, log []events.Message, batch []events.Event, a store.Advance) error {
 	for _, event := range batch {
@@ -133,15 +147,50 @@ func (m *model) apply(owner string, log []events.Message, batch []events.Event, 
 	return nil
 }
 
+// count adds an event to the row of its customer.
+func (m *model) count(seq uint64) {
+	one := m.rows[customerOf(seq)]
+	one.events++
+	m.rows[customerOf(seq)] = one
+}
+
+// replace writes rows that a batch has changed in memory. They must be those that the tables would have if they had been
+// read in this transaction.
+func (m *model) replace(rows map[uint64]row, batch []events.Event) error {
+	for _, event := range batch {
+		m.count(event.Seq)
+	}
+	for customer, one := range rows {
+		if one != m.rows[customer] {
+			return fmt.Errorf("%w: %v instead of %v", errRow, one, m.rows[customer])
+		}
+	}
+	return nil
+}
+
 // promote replaces the tables by those of a rebuild that has applied all messages up to position. It is not before any
 // checkpoint.
 func (m *model) promote(log []events.Message, position uint64) {
 	m.tables++
+	m.rowsID++
 	for _, message := range log[:position] {
+		if m.applied[message.Seq] == "" {
+			m.count(message.Seq)
+		}
 		m.applied[message.Seq] = "rebuild"
 	}
 	for partition := range m.checkpoints {
 		c := &m.checkpoints[partition]
 		c.Position, c.Digest = position, log[position-1].Digest()
+	}
+}
+
+// settle changes rows and moves no checkpoint.
+func (m *model) settle() {
+	m.rowsID++
+	for customer := range uint64(customers) {
+		one := m.rows[customer]
+		one.settled++
+		m.rows[customer] = one
 	}
 }

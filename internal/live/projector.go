@@ -36,12 +36,14 @@ type liveTables interface {
 	Waiting(ctx context.Context) (store.Waiting, error)
 }
 
-// batches is what a projector needs of the database to apply events, in one transaction each time.
+// batches is what a projector needs of the database to apply events, each batch in one transaction.
 type batches interface {
 	// apply is Apply.
 	apply(context.Context, projections.Rules, []events.Event, store.Advance) (Result, error)
 	// applyOrQuarantine is ApplyOrQuarantine.
 	applyOrQuarantine(context.Context, projections.Rules, events.Event, store.Advance) (result Result, cause, err error)
+	// beginBacklog returns a backlog without rows. The tables must be at one position in all partitions.
+	beginBacklog(context.Context, projections.Rules) (backlog, error)
 }
 
 // Config configures a Projector. All fields but Tracer are required.

@@ -25,8 +25,8 @@ import (
 const (
 	fleetLog       = "log-1"
 	fleetLeaseTime = 10 * time.Second
-	fleetBatch     = 512
-	fleetMessages  = fleetBatch / 8 // the log has no more, and so no backlog
+	fleetBatch     = 16 // three messages at once are a backlog
+	fleetMessages  = 64 // the log has no more
 	// maxBehind is how far the clock of a new server may be behind that of the old one. So much later is a projector evicted
 	// whose machine vanishes after it has connected to the new server and before its first heartbeat there.
 	maxBehind = 12 * time.Second
@@ -49,6 +49,8 @@ type fleet struct {
 	fenced     int
 	refused    int // batches
 	promoted   int
+	backlogs   int // batches that were written after they were folded
+	stale      int
 }
 
 // sessions are those of one projector. They outlive a machine without power, until they are ended.
@@ -177,14 +179,71 @@ func (s seat) Checkpoints(ctx context.Context) (out []store.Checkpoint, err erro
 func (s seat) Waiting(context.Context) (store.Waiting, error) { return store.Waiting{}, nil }
 
 func (s seat) apply(ctx context.Context, _ projections.Rules, batch []events.Event, a store.Advance) (Result, error) {
-	return Result{}, s.transact(ctx, batch, a, func() error {
+	return Result{}, s.transact(ctx, batch, a, func() error { return s.refusesAny(batch) }, func() error {
 		for _, event := range batch {
-			if s.refuses[event.Seq] {
-				return &store.RefusedError{Cause: errRows}
-			}
+			s.database.count(event.Seq)
 		}
 		return nil
 	})
+}
+
+func (s seat) refusesAny(batch []events.Event) error {
+	for _, event := range batch {
+		if s.refuses[event.Seq] {
+			return &store.RefusedError{Cause: errRows}
+		}
+	}
+	return nil
+}
+
+func (s seat) beginBacklog(ctx context.Context, _ projections.Rules) (backlog, error) {
+	b := &fleetBacklog{at: s, rows: map[uint64]row{}}
+	return b, s.call(ctx, "begin a backlog", func() { b.rowsID = s.database.rowsID })
+}
+
+// fleetBacklog is the rows that a projector keeps in memory.
+type fleetBacklog struct {
+	at     seat
+	rowsID int
+	rows   map[uint64]row // by customer, each read once
+	folded int
+}
+
+func (b *fleetBacklog) full() bool { return b.folded > 2*fleetBatch }
+
+func (b *fleetBacklog) fold(ctx context.Context, messages []message) (*foldedBatch, error) {
+	batch, changed := decoded(messages), map[uint64]row{}
+	var refused error
+	err := b.at.call(ctx, fmt.Sprint("load rows up to ", messages[len(messages)-1].Seq), func() {
+		for _, m := range messages {
+			customer := customerOf(m.Seq)
+			one, is := b.rows[customer]
+			if !is {
+				one = b.at.database.rows[customer]
+			}
+			one.events++
+			b.rows[customer], changed[customer] = one, one
+		}
+		if batch[0].Seq%2 == 0 { // some are refused before they are written
+			refused = b.at.refusesAny(batch[:1])
+		}
+	})
+	if err := cmp.Or(err, refused); err != nil {
+		return nil, err
+	}
+	b.folded += len(messages)
+	return &foldedBatch{messages: messages, write: func(ctx context.Context, a store.Advance) error {
+		return b.at.transact(ctx, batch, a, func() error {
+			if b.rowsID != b.at.database.rowsID {
+				b.at.stale++
+				return errStale
+			}
+			return b.at.refusesAny(batch)
+		}, func() error {
+			b.at.backlogs++
+			return b.at.database.replace(changed, batch)
+		})
+	}}, nil
 }
 
 var errRows = errors.New("a constraint is violated")
@@ -195,12 +254,17 @@ func (s seat) applyOrQuarantine(ctx context.Context, _ projections.Rules, event 
 			cause = errRows
 		}
 		return nil
+	}, func() error {
+		if cause == nil {
+			s.database.count(event.Seq)
+		}
+		return nil
 	})
 	return Result{}, cause, err
 }
 
-// transact locks the checkpoints, writes the rows, and commits later. write says whether the database refuses the rows.
-func (s seat) transact(ctx context.Context, batch []events.Event, a store.Advance, write func() error) error {
+// transact locks the checkpoints, and commits later. check says whether the database refuses the rows; write writes them.
+func (s seat) transact(ctx context.Context, batch []events.Event, a store.Advance, check, write func() error) error {
 	own := &work{by: s.own}
 	free := func() bool {
 		for partition := range a.From {
@@ -220,8 +284,10 @@ func (s seat) transact(ctx context.Context, batch []events.Event, a store.Advanc
 			s.fenced++
 			return err
 		}
-		if err := write(); err != nil {
-			s.refused++
+		if err := check(); err != nil {
+			if !errors.Is(err, errStale) {
+				s.refused++
+			}
 			return err
 		}
 		for partition := range a.From {
@@ -239,7 +305,7 @@ func (s seat) transact(ctx context.Context, batch []events.Event, a store.Advanc
 		}
 		own.ended = true
 		s.committed++
-		s.broken = errors.Join(s.broken, s.database.advance(a), s.database.apply(s.owner, s.log, batch, a))
+		s.broken = errors.Join(s.broken, s.database.advance(a), s.database.apply(s.owner, s.log, batch, a), write())
 		if goesWrong == schedule.Lost {
 			return schedule.ErrLost
 		}
@@ -307,7 +373,7 @@ func (w *fleet) deliver(count int) {
 			Seq: seq, Partition: w.Random.IntN(w.partitions), ID: fmt.Sprint("evt_", seq), Body: []byte("{}"),
 			ReceivedAt: time.Now(), Provider: "provider",
 		})
-		w.refuses[seq] = w.Coin(0.05)
+		w.refuses[seq] = w.Coin(0.02)
 	}
 }
 
@@ -315,9 +381,9 @@ func (w *fleet) deliver(count int) {
 func (w *fleet) disturb() {
 	working := w.working()
 	one := working[w.Random.IntN(len(working))]
-	switch what := w.Random.IntN(42); {
+	switch what := w.Random.IntN(44); {
 	case what < 20:
-		w.Do(func() { w.deliver(1 + w.Random.IntN(4)) })
+		w.Do(func() { w.deliver(1 + w.Random.IntN(10)) })
 	case what < 24:
 		w.Sleep(time.Duration(w.Random.IntN(3000)) * time.Millisecond)
 	case what < 27:
@@ -338,18 +404,35 @@ func (w *fleet) disturb() {
 		w.Do(w.failOver)
 	case what < 41:
 		w.Do(w.promote)
+	case what < 43:
+		w.Do(w.settleRows)
 	default:
 		w.Do(func() { clear(w.refuses) }) // somebody has repaired the database
 	}
 }
 
-// promote makes the tables of a rebuild live. It waits for the transactions that have begun, and catches up with the newest
-// checkpoint.
-func (w *fleet) promote() {
+// isApplying reports whether a transaction has begun and not ended. A promotion and a settle wait for it.
+func (w *fleet) isApplying() bool {
 	for _, one := range w.locked {
 		if !one.isOver() {
-			return
+			return true
 		}
+	}
+	return false
+}
+
+// settleRows is projector settle: it changes rows between two batches.
+func (w *fleet) settleRows() {
+	if !w.isApplying() {
+		w.Note("settle")
+		w.database.settle()
+	}
+}
+
+// promote makes the tables of a rebuild live, which catches up with the newest checkpoint.
+func (w *fleet) promote() {
+	if w.isApplying() {
+		return
 	}
 	newest := slices.MaxFunc(w.database.checkpoints, func(a, b store.Checkpoint) int { return cmp.Compare(a.Position, b.Position) }).Position
 	if position := newest + w.Random.Uint64N(uint64(len(w.log))-newest+1); position > 0 {
@@ -479,16 +562,21 @@ func scheduleOfProjectors(t *testing.T, s *schedule.Scheduler) (w *fleet) {
 // A schedule applies each message once, and ends with equal shares.
 func TestNoScheduleOfProjectorsAppliesAMessageTwiceOrLeavesAPartition(t *testing.T) {
 	t.Parallel()
-	var committed, fenced, refused, promoted atomic.Int64
+	var committed, fenced, refused, promoted, backlogs, stale atomic.Int64
 	schedule.Run(t, 100, func(t *testing.T, s *schedule.Scheduler) {
 		w := scheduleOfProjectors(t, s)
 		committed.Add(int64(w.committed))
 		fenced.Add(int64(w.fenced))
 		refused.Add(int64(w.refused))
 		promoted.Add(int64(w.promoted))
+		backlogs.Add(int64(w.backlogs))
+		stale.Add(int64(w.stale))
 	})
 	require.Positive(t, fenced.Load(), "no schedule had two projectors on one partition")
 	require.Positive(t, refused.Load(), "no schedule had a batch that the database refuses")
 	require.Positive(t, promoted.Load(), "no schedule had a promotion")
-	t.Logf("%d batches, %d fenced, %d refused, %d promotions", committed.Load(), fenced.Load(), refused.Load(), promoted.Load())
+	require.Positive(t, backlogs.Load(), "no schedule had a backlog")
+	require.Positive(t, stale.Load(), "no schedule had a backlog whose rows somebody has changed")
+	t.Logf("%d batches, %d of backlogs, %d fenced, %d refused, %d stale, %d promotions",
+		committed.Load(), backlogs.Load(), fenced.Load(), refused.Load(), stale.Load(), promoted.Load())
 }
