@@ -47,6 +47,9 @@ func TestAnAlertCanBeLeftOut(t *testing.T) {
 	require.Equal(t, 1, want["PayfoldRestoreDrillTooOld"])
 	delete(want, "PayfoldRestoreDrillTooOld")
 	require.Equal(t, want, without("PayfoldRestoreDrillTooOld"))
+	require.Equal(t, 4, want["PayfoldTimerMissing"])
+	want["PayfoldTimerMissing"] = 2
+	require.Equal(t, want, without("PayfoldRestoreDrillTooOld", "payfold-verify", "payfold-backup"))
 }
 
 // The alert about the drill needs a metric, which the drill of the chart cannot leave on a machine.
@@ -59,6 +62,21 @@ func TestTheDrillOfTheChartHasTheMetricOfItsAlert(t *testing.T) {
 	text, err := os.ReadFile(rulesFile)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "time() - max("+rule.Record+")")
+}
+
+// The alert about a missing timer asks for the metric of each provider.
+func TestTheJobThatComparesHasTheMetricOfEachProvider(t *testing.T) {
+	t.Parallel()
+	o := requireObjects(t, loadChart(t), openKEDA(t), cluster.with(withReconcile).with(values{"monitoring.prometheusRule.enabled": true}), "")
+	groups := o.rules[0].Spec.Groups
+	rules := groups[len(groups)-1].Rules
+	var providers []string
+	for _, rule := range rules {
+		require.Equal(t, "payfold_reconcile_timestamp_seconds", rule.Record)
+		require.Equal(t, "kube_cronjob_status_last_successful_time{namespace=\"shop\", cronjob=\""+o.cronJobs[0].Name+"\"}", rule.Expr.StrVal)
+		providers = append(providers, rule.Labels["provider"])
+	}
+	require.Equal(t, []string{"creem", "paddle", "polar", "stripe"}, providers)
 }
 
 func TestPrometheusKnowsTheProgramsByTheNamesInTheAlerts(t *testing.T) {

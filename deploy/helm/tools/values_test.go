@@ -38,7 +38,7 @@ func TestValuesThatCannotWorkAreRefusedWithTheReason(t *testing.T) {
 		"projector.autoscaling.scaleUpAfterSeconds is 60, must be longer than LEASE_TIME (60 s)":   scaled.with(values{"projector.config.LEASE_TIME": "60s"}),
 		"projector.autoscaling.scaleDownAfterSeconds is 10, must be longer than LEASE_TIME (10 s)": scaled.with(values{"projector.autoscaling.scaleDownAfterSeconds": 10}),
 		"ingress.host is missing":                                                                  single.with(values{"ingress.enabled": true}),
-		"monitoring.prometheusRule.without: there is no alert Payfold":                             single.with(values{"monitoring.prometheusRule.without": []any{"Payfold"}}),
+		"monitoring.prometheusRule.without: there is no alert or timer Payfold":                    single.with(values{"monitoring.prometheusRule.without": []any{"Payfold"}}),
 		"additional properties 'replicas' not allowed":                                             single.with(values{"replicas": 2}),
 		"additional properties 'value' not allowed":                                                single.with(values{"providers.stripe.secret.value": "whsec_1"}),
 		"at '/config': additional properties 'DATABASE_URL' not allowed":                           single.with(values{"config.DATABASE_URL": "postgres://a:b@c/d"}),
