@@ -91,8 +91,17 @@ nightly() {
 	grep -qE '^payfold_backup_success_timestamp_seconds [0-9]+$' backup.prom || fail 'the backup has no metrics'
 	sudo -u nobody cat ./*.prom >/dev/null || fail 'node_exporter cannot read the metrics'
 	cd /
-	sudo -u postgres sh -c 'pg_restore --list /var/backups/payfold-database/payfold-*.dump' | grep 'TABLE DATA wallet ' >/dev/null || fail 'the backup has no spends'
-	! sudo -u nobody ls /var/backups/payfold-database 2>/dev/null || fail 'everybody can read the backup'
+	saved postgres
+}
+
+# saved: the newest copy of the database belongs to a user, and has the spends.
+saved() {
+	sudo -u "$1" sh -c 'pg_restore --list /var/lib/payfold-backup/payfold-*.dump' | grep 'TABLE DATA wallet ' >/dev/null || fail 'the backup has no spends'
+	! sudo -u nobody ls /var/lib/payfold-backup 2>/dev/null || fail 'everybody can read the backup'
+}
+saved_elsewhere() {
+	saved payfold
+	! sudo -u nobody cat /etc/payfold/backup.env 2>/dev/null || fail 'everybody can read the password of the backup'
 }
 console_answers() {
 	local answer
@@ -112,6 +121,7 @@ slow_postgres() {
 }
 
 removed() {
+	echo STRIPE_API_KEY=rk_live_1 >/etc/payfold/reconcile.env
 	apt-get remove -y payfold
 	for unit in ingest console verify.timer; do ! systemctl is-active --quiet payfold-$unit || fail "$unit runs after the removal"; done
 	test -e /etc/payfold/ingest.env || fail 'a removal removes the configuration'

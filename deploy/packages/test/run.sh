@@ -131,7 +131,9 @@ boot
 	sed -n 's/.*the third line is `\(.*\)`\. .*/\1/p' docs/install.md
 	echo 'systemctl start payfold-ingest payfold-projector; credits; payfold projector verify'
 	block 'payfold-restore-drill.timer'
-	echo 'nightly'
+	echo 'nightly; rm /var/lib/payfold-backup/payfold-*.dump'
+	block 'BACKUP_DATABASE='
+	echo saved_elsewhere
 	block 'payfold-console'
 	echo 'console; slow_postgres'
 } >"$work/install"
