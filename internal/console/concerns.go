@@ -62,8 +62,8 @@ func debtOf(s *browse.Standing) concern {
 		least = "At least "
 	}
 	return concern{
-		What: fmt.Sprintf("%s%s %s.", least, page.Clause(s.Debtors, "customer", "owes", "owe"), page.Count(s.Owed, "credit")),
-		Next: "The next credits of a customer pay the debt. To forgive a debt, give the customer the credits:" +
+		What: fmt.Sprintf("%s%s %s.", least, page.Clause(s.Debtors, "buyer", "owes", "owe"), page.Count(s.Owed, "credit")),
+		Next: "The next credits of a buyer pay the debt. To forgive a debt, give the buyer the credits:" +
 			" `ingest give`.",
 		Customers: s.Owing,
 	}

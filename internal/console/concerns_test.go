@@ -54,8 +54,8 @@ func TestWhatNeedsAttentionIsSaid(t *testing.T) {
 			o.Standing.PastDue = []browse.Amounts{euros(1, 1000), {Currency: "USD", Count: 2, Sum: browse.SumOf(2000), Priced: 1}}
 		},
 		"1 subscription is past due. Last paid: amount unknown.": func(o *overviewPage) { o.Standing.PastDue = []browse.Amounts{{Count: 1}} },
-		"1 customer owes 7 credits.":                             func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed, o.Standing.AllOwed = 1, 7, true },
-		"At least 2 customers owe 7 credits.":                    func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed = 2, 7 },
+		"1 buyer owes 7 credits.":                                func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed, o.Standing.AllOwed = 1, 7, true },
+		"At least 2 buyers owe 7 credits.":                       func(o *overviewPage) { o.Standing.Debtors, o.Standing.Owed = 2, 7 },
 		"What customers owe cannot be added up: it takes long.":  func(o *overviewPage) { o.Standing.Fault = "it takes long" },
 		"The archive lacks a part of the log: the store does not answer.": func(o *overviewPage) {
 			o.Ingest.Archive = &archive.State{LastError: "the store does not answer"}

@@ -229,7 +229,7 @@ func TestWhatIsUnknownIsSaid(t *testing.T) {
 		// Text that no table can have.
 		"/users/%00": http.StatusNotFound, "/users/%ff": http.StatusNotFound, "/users/": http.StatusNotFound, "/events/%00": http.StatusNotFound,
 		"/payments/%00": http.StatusNotFound, "/subscriptions/%ff": http.StatusNotFound, "/events?user=%00&type=%ff*": http.StatusOK, "/search?q=%00": http.StatusOK,
-		"/invitations?user=%00&repository=%00&payment=%ff&status=%00": http.StatusOK, "/events?schema=%00": http.StatusNotFound,
+		"/invitations?user=%00&repository=%00&payment=%ff": http.StatusOK, "/invitations?status=%00": http.StatusBadRequest, "/events?schema=%00": http.StatusNotFound,
 	} {
 		answer, text := get(t, server, path)
 		require.Equal(t, want, answer.StatusCode, path)

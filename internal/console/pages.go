@@ -72,8 +72,8 @@ type invitationsPage struct {
 	Statuses []string `json:"-"`
 }
 
-// ofInvitations: their status is none of a subscription.
-var ofInvitations = parameters{"limit": nil, "format": choices["format"], "status": nil, "user": nil, "repository": nil, "payment": nil}
+// ofInvitations: their statuses are not those of a subscription.
+var ofInvitations = parameters{"limit": nil, "format": choices["format"], "status": invitations.Statuses, "user": nil, "repository": nil, "payment": nil}
 
 func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
 	after := invitations.Key{UserID: asked.Get("user"), Repository: asked.Get("repository"), PaymentID: asked.Get("payment")}

@@ -41,7 +41,7 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"mask":        mask,
 	"balances":    balances,
 	"noteMeaning": explain.NoteMeaning,
-	"unclaimed":   func(p *explain.Payment) string { return explain.NotClaimed(p.Payment, "customer") },
+	"unclaimed":   func(p *explain.Payment) string { return explain.NotClaimed(p.Payment, "buyer") },
 	"counted":     func(n any, thing string) string { return page.Count(integer(n), thing) },
 	"clause":      func(n any, thing, one, many string) string { return page.Clause(integer(n), thing, one, many) },
 
