@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"bytes"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -101,19 +100,6 @@ func TestAnOrdinaryClientReadsTheLogOverTLS(t *testing.T) {
 	require.NoError(t, connect(nats.TLSHandshakeFirst(), trusted, nats.Token(access.Token(dir))))
 	require.ErrorIs(t, connect(nats.TLSHandshakeFirst(), trusted, nats.Token("wrong")), nats.ErrAuthorization)
 	require.ErrorContains(t, connect(nats.TLSHandshakeFirst(), nats.Token(access.Token(dir))), "certificate")
-}
-
-// Silent strangers must not take the places of readers.
-func TestAConnectionWithoutAHandshakeIsEnded(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s, l := listening(t, dir, "127.0.0.1:0")
-	defer stop(t, s, l)
-	silent, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer silent.Close()
-	said, _ := io.ReadAll(silent) // to the end
-	require.Empty(t, said)
 }
 
 func TestReadersReachALogWhereverItLies(t *testing.T) {

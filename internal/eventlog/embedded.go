@@ -2,10 +2,10 @@ package eventlog
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -123,28 +123,14 @@ func (s *Server) start(ctx context.Context) (err error) {
 		return err
 	}
 	s.openTook = time.Since(checked)
-	if err := s.letReadersIn(); err != nil {
+	s.gate, err = access.OpenGate(access.GateConfig{
+		DataDir: s.config.DataDir, Address: s.config.Address, Inside: s.nats.InProcessConn, Logger: s.config.Logger,
+	})
+	if err != nil {
 		s.stop()
 		return err
 	}
 	return nil
-}
-
-// letReadersIn opens the socket, and the TCP listener if there is one.
-func (s *Server) letReadersIn() (err error) {
-	s.gate, err = access.OpenGate(access.GateConfig{DataDir: s.config.DataDir, Inside: s.nats.InProcessConn, Logger: s.config.Logger})
-	if errors.Is(err, access.ErrNoSocket) && s.config.Address != "" {
-		s.config.Logger.Warn("readers reach the log over TCP only", "error", err)
-	} else if err != nil {
-		return fmt.Errorf("%w; if the file system of DATA_DIR does not support sockets, or its path is too long for one, set EMBEDDED_NATS_ADDR", err)
-	}
-	if s.config.Address != "" {
-		s.nats.AcceptLoop(make(chan struct{})) // returns when the server listens
-		if s.nats.Addr() == nil {
-			return fmt.Errorf("EMBEDDED_NATS_ADDR: the log cannot listen on %s for its readers; see the log line above", s.config.Address)
-		}
-	}
-	return access.Announce(s.config.DataDir, s.Addr())
 }
 
 // embeddedName is the server's name.
@@ -166,10 +152,8 @@ func (s *Server) run() (err error) {
 	if err := accounts.Configure(options, s.config.Stream); err != nil {
 		return fmt.Errorf("configure the embedded log: %w", err)
 	}
-	if s.config.Address != "" {
-		if err := s.listenOverTLS(options); err != nil {
-			return fmt.Errorf("configure the embedded log: EMBEDDED_NATS_ADDR: %w", err)
-		}
+	if s.config.Address != "" { // the gate does the handshake, and an ordinary client wants to hear that there is TLS
+		options.TLSConfig, options.AllowNonTLS = &tls.Config{}, true
 	}
 	authenticator := &accounts.Authenticator{WriterToken: s.writerToken, AnswerToken: s.answerToken, ReaderToken: s.readerToken}
 	options.CustomClientAuthentication = authenticator
@@ -187,27 +171,6 @@ func (s *Server) run() (err error) {
 	}
 	return nil
 }
-
-// listenOverTLS prepares the TCP listener, on which a client begins with the TLS handshake.
-func (s *Server) listenOverTLS(options *server.Options) error {
-	host, port, err := net.SplitHostPort(s.config.Address)
-	if err != nil {
-		return err
-	}
-	options.Host = host
-	if options.Port, err = net.LookupPort("tcp", port); err != nil {
-		return err
-	}
-	if options.Port == 0 {
-		options.Port = server.RANDOM_PORT
-	}
-	options.TLSHandshakeFirst, options.TLSTimeout = true, handshakeTimeout.Seconds()
-	options.TLSConfig, err = access.ServerTLS(s.config.DataDir, s.config.Logger)
-	return err
-}
-
-// handshakeTimeout ends a connection over TCP that does not finish its TLS handshake.
-const handshakeTimeout = 5 * time.Second
 
 // Connect opens the connection that writes.
 func (s *Server) Connect() (*Log, error) {
@@ -255,12 +218,7 @@ func (s *Server) healthz() error {
 func (s *Server) Took() (check, open time.Duration) { return s.checkTook, s.openTook }
 
 // Addr is the address of the TCP listener for readers; empty if there is none.
-func (s *Server) Addr() string {
-	if address := s.nats.Addr(); address != nil {
-		return address.String()
-	}
-	return ""
-}
+func (s *Server) Addr() string { return s.gate.Address() }
 
 // Close stops the server after it has written everything it acknowledged, and unlocks the
 // log. The connection must be closed first.
@@ -279,19 +237,15 @@ func (s *Server) stop() {
 }
 
 // serverLogger passes on the log lines of the embedded server. Its notices become debug lines, and so do lines about
-// clients: the server writes one for each connection without the token. So does the line which says that a client over TCP
-// begins with the TLS handshake.
+// clients: the server writes one for each connection without the token.
 type serverLogger struct{ *slog.Logger }
 
-// In each line about a client, and in the line about the handshake.
-const (
-	clientID       = " - cid:"
-	handshakeFirst = `"TLS Handshake First"`
-)
+// clientID is in each line about a client.
+const clientID = " - cid:"
 
 func (l serverLogger) say(level slog.Level, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if strings.Contains(text, clientID) || strings.Contains(text, handshakeFirst) {
+	if strings.Contains(text, clientID) {
 		level = slog.LevelDebug
 	}
 	l.Log(context.Background(), level, "embedded nats-server", "text", text)

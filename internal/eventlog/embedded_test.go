@@ -100,7 +100,7 @@ func TestATakenAddressIsReportedAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	defer other.Close()
 	_, err = StartEmbedded(t.Context(), EmbeddedConfig{DataDir: t.TempDir(), Address: other.Addr().String(), Stream: "PAYMENTS", Logger: slog.New(slog.DiscardHandler)})
-	require.ErrorContains(t, err, "EMBEDDED_NATS_ADDR: the log cannot listen on "+other.Addr().String())
+	require.ErrorContains(t, err, "EMBEDDED_NATS_ADDR: listen for readers of the log: listen tcp "+other.Addr().String())
 }
 
 func TestAFolderOfTheLogThatIsNoneIsNamed(t *testing.T) {

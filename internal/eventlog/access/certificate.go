@@ -24,21 +24,6 @@ const (
 	keyName         = "key.pem"
 )
 
-// ServerTLS returns the configuration with which the embedded log proves its identity over TCP. Only one process may
-// call it at a time.
-func ServerTLS(dataDir string, logger *slog.Logger) (*tls.Config, error) {
-	folder, err := makePrivate(dataDir)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Close()
-	pair, err := folder.certificate(logger)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}, nil
-}
-
 // certificate returns the pair with which the embedded log proves its identity over TCP.
 // It is created once and never expires, because readers compare it with the file instead
 // of looking at its dates. If a file is missing, or others could read the key, both files

@@ -28,33 +28,12 @@ func share(t *testing.T, dataDir, address string) string {
 	return dir
 }
 
-// listen greets every connection over TLS, as the log does, and returns its address.
-func listen(t *testing.T, dataDir string) string {
-	t.Helper()
-	config, err := ServerTLS(dataDir, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
-	require.NoError(t, err)
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go greet(conn)
-		}
-	}()
-	return listener.Addr().String()
-}
-
 func TestWhereTheSocketCannotBeHadReadersComeOverTCP(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	open(t, dir)
-	address := listen(t, dir)
+	g := open(t, dir, "127.0.0.1:0")
 	require.IsType(t, &net.UnixConn{}, requireGreeted(t, dir))
-	require.IsType(t, &tls.Conn{}, requireGreeted(t, share(t, dir, address)))
+	require.IsType(t, &tls.Conn{}, requireGreeted(t, share(t, dir, g.Address())))
 }
 
 // otherPair makes a certificate that is not the log's.
@@ -150,15 +129,14 @@ func TestTheCertificateIsMadeOnceAndNoClockEndsIt(t *testing.T) {
 func TestAnExpiredCertificateIsAsGoodAsAny(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	open(t, dir)
-	address := listen(t, dir)
-	folder, err := openPrivate(share(t, dir, address))
+	g := open(t, dir, "127.0.0.1:0")
+	folder, err := openPrivate(share(t, dir, g.Address()))
 	require.NoError(t, err)
 	defer folder.Close()
 	pin, err := folder.pin()
 	require.NoError(t, err)
 	pin.Time = func() time.Time { return time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC) }
-	conn, err := tls.Dial("tcp", address, pin)
+	conn, err := tls.Dial("tcp", g.Address(), pin)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
 }

@@ -6,26 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
-	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 )
-
-func addressFile(dataDir string) string { return filepath.Join(dataDir, "nats.addr") }
-
-// Announce tells readers at which TCP address they reach the log of the data directory; empty: at none.
-func Announce(dataDir, address string) error {
-	if address != "" {
-		return writeFile(addressFile(dataDir), address)
-	}
-	if err := os.Remove(addressFile(dataDir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
 
 // Dialer connects to the embedded log of a data directory. It checks the server's identity
 // before it returns the connection, because nats.go sends the token to any server that it

@@ -3,6 +3,7 @@ package access
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -21,24 +22,22 @@ import (
 const greeting = "welcome\n"
 
 // open creates the readers' token, and opens a gate to a server that greets every connection.
-func open(t *testing.T, dataDir string) *Gate {
+func open(t *testing.T, dataDir, address string) *Gate {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	_, err := EnsureToken(dataDir, quiet)
 	require.NoError(t, err)
-	g, err := OpenGate(GateConfig{DataDir: dataDir, Logger: quiet, Inside: func() (net.Conn, error) {
+	g, err := OpenGate(GateConfig{DataDir: dataDir, Address: address, Logger: quiet, Inside: func() (net.Conn, error) {
 		server, inside := net.Pipe()
-		go greet(server)
+		go func() {
+			_, _ = io.WriteString(server, greeting)
+			_, _ = io.Copy(io.Discard, server)
+		}()
 		return inside, nil
 	}})
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	return g
-}
-
-func greet(conn net.Conn) {
-	_, _ = io.WriteString(conn, greeting)
-	_, _ = io.Copy(io.Discard, conn)
 }
 
 // dial connects as a reader does.
@@ -56,6 +55,20 @@ func requireGreeted(t *testing.T, dataDir string) net.Conn {
 	return conn
 }
 
+func TestTheGateListensOnTCPOnlyWhereItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	g := open(t, dir, "127.0.0.1:0")
+	require.Equal(t, g.Address(), readTrimmed(addressFile(dir)))
+	require.Len(t, g.listeners, 2)
+	g.Close()
+	g = open(t, dir, "")
+	require.Empty(t, g.Address())
+	require.Len(t, g.listeners, 1)
+	require.NoFileExists(t, addressFile(dir))
+	requireGreeted(t, dir)
+}
+
 func TestTheSocketOfAKilledIngestIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -69,7 +82,7 @@ func TestTheSocketOfAKilledIngestIsReplaced(t *testing.T) {
 	_, err = dial(dir)
 	require.ErrorIs(t, err, fs.ErrNotExist, "no certificate, so nobody there is trusted")
 
-	open(t, dir)
+	open(t, dir, "")
 	requireGreeted(t, dir)
 }
 
@@ -137,5 +150,20 @@ func TestReadersComeAgainAfterManyFailedAccepts(t *testing.T) {
 		close(l.conns)
 		g.running.Wait()
 		require.NoError(t, far.Close())
+	})
+}
+
+// Silent strangers must not take the places of readers.
+func TestAConnectionWithoutAHandshakeIsEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		g := &Gate{}
+		g.closing, g.end = context.WithCancel(t.Context())
+		defer g.end()
+		began := time.Now()
+		g.join(tls.Server(near, &tls.Config{}))
+		require.Equal(t, handshakeTimeout, time.Since(began))
 	})
 }
