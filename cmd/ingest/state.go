@@ -58,7 +58,8 @@ func (s *state) read(ctx context.Context) logreport.Ingest {
 	}
 	out.At = time.Now().UTC()
 	if parts != nil {
-		out.Answers, out.GivesUp = parts.handler.Recent(out.At), parts.handler.GivesUp(out.At)
+		out.Answers = parts.handler.Recent(out.At)
+		out.GivesUp, out.GivesUpSigned = parts.handler.GivesUp(out.At, false), parts.handler.GivesUp(out.At, true)
 		out.RefusesSignatures = parts.handler.RefusesSignatures(out.At)
 	}
 	return out

@@ -20,6 +20,7 @@ type stored struct {
 	accepted time.Time            // of the newest 200; zero if unknown
 	all      refusals             // of all providers
 	of       map[string]*refusals // by provider
+	signed   map[string]*refusals // by provider: of those whose signature is valid
 	doubted  map[string]*refusals // by provider: refused for their signature, confirmed by a valid one
 }
 
@@ -33,7 +34,7 @@ type refusals struct {
 
 func newStored(served ...string) *stored {
 	s := &stored{
-		givesUpAfter: map[string]time.Duration{}, of: map[string]*refusals{}, doubted: map[string]*refusals{},
+		givesUpAfter: map[string]time.Duration{}, of: map[string]*refusals{}, signed: map[string]*refusals{}, doubted: map[string]*refusals{},
 		lastAccepted: prometheus.NewDesc("payfold_webhook_last_accepted_timestamp_seconds",
 			"When a delivery was last answered 200, also by an earlier process; no value if it is not known.", nil, nil),
 		refusingSince: prometheus.NewDesc("payfold_webhook_refusing_since_timestamp_seconds",
@@ -48,7 +49,7 @@ func newStored(served ...string) *stored {
 			[]string{"provider"}, nil),
 	}
 	for _, name := range served {
-		s.of[name], s.doubted[name] = &refusals{}, &refusals{}
+		s.of[name], s.signed[name], s.doubted[name] = &refusals{}, &refusals{}, &refusals{}
 		if after := providers.Named(name).GivesUpAfter(); after > 0 {
 			s.givesUpAfter[name] = after
 		}
@@ -72,6 +73,7 @@ func (s *stored) confirm(provider string, began, answered time.Time) {
 	s.all.confirm(began)
 	if of := s.of[provider]; of != nil {
 		of.confirm(began)
+		s.signed[provider].confirm(began)
 		s.doubted[provider].confirm(began)
 	}
 }
@@ -88,6 +90,7 @@ func (s *stored) refuse(provider string, began time.Time, signed bool) {
 	case of == nil:
 		return
 	case signed:
+		s.signed[provider].refuse(began)
 		s.doubted[provider].confirm(began)
 	default:
 		s.doubted[provider].refuse(began)
@@ -101,6 +104,7 @@ func (s *stored) pulled(provider string, until time.Time) {
 	defer s.mu.Unlock()
 	if of := s.of[provider]; of != nil {
 		of.confirm(until)
+		s.signed[provider].confirm(until)
 	}
 }
 
@@ -125,12 +129,12 @@ func (r *refusals) refuse(began time.Time) {
 	}
 }
 
-// givesUpAt returns when each provider with a known schedule stops repeating the oldest delivery that was refused; the
-// zero time if none was. It has no provider of which nothing is known. The caller holds the lock.
-func (s *stored) givesUpAt() map[string]time.Time {
+// givesUpAt returns when each provider with a known schedule stops repeating the oldest of its refused deliveries; the
+// zero time if none was refused. It has no provider of which nothing is known. The caller holds the lock.
+func (s *stored) givesUpAt(refused map[string]*refusals) map[string]time.Time {
 	out := map[string]time.Time{}
 	for name, after := range s.givesUpAfter {
-		switch of := s.of[name]; {
+		switch of := refused[name]; {
 		case !of.since.IsZero():
 			out[name] = of.since.Add(after)
 		case !of.confirmed.IsZero():
@@ -141,12 +145,17 @@ func (s *stored) givesUpAt() map[string]time.Time {
 }
 
 // GivesUp returns how many seconds each provider still repeats the oldest delivery that was refused since the last stored
-// one, for the providers with a documented schedule that have such a delivery.
-func (h *Handler) GivesUp(now time.Time) map[string]float64 {
+// one, for the providers with a documented schedule that have such a delivery. signed: only of deliveries whose signature is
+// valid.
+func (h *Handler) GivesUp(now time.Time, signed bool) map[string]float64 {
 	s, left := h.metrics.stored, map[string]float64{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, at := range s.givesUpAt() {
+	refused := s.of
+	if signed {
+		refused = s.signed
+	}
+	for name, at := range s.givesUpAt(refused) {
 		if !at.IsZero() {
 			left[name] = max(at.Sub(now), 0).Seconds()
 		}
@@ -193,7 +202,7 @@ func (s *stored) Collect(metrics chan<- prometheus.Metric) {
 			metrics <- prometheus.MustNewConstMetric(s.doubtingSince, prometheus.GaugeValue, unix(doubted.since), name)
 		}
 	}
-	for name, at := range s.givesUpAt() {
+	for name, at := range s.givesUpAt(s.of) {
 		value := math.Inf(1)
 		if !at.IsZero() {
 			value = time.Until(at).Seconds()

@@ -364,6 +364,12 @@ func TestAFileThatThisProcessCannotReadIsNoDamage(t *testing.T) {
 	require.NoError(t, os.Symlink("2.blk", trimmed.block(2)))
 	_, err := trimmed.Check(t.Context(), false, nil)
 	require.ErrorIs(t, err, syscall.ELOOP, "nothing says with which message it begins")
+	unwritten := build(t, 3, 2, 3).mark(8, false)
+	expected, err := unwritten.expect(false)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(unwritten.block(3)))
+	require.NoError(t, os.Symlink("3.blk", unwritten.block(3)))
+	require.ErrorIs(t, unwritten.writeAgain(expected), syscall.ELOOP, "a later check may read it")
 	for _, err := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EACCES} {
 		require.False(t, isLost(&fs.PathError{Op: "open", Path: "1.blk", Err: err}), "%v", err)
 	}

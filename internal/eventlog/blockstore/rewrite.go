@@ -31,8 +31,11 @@ func (s *Store) writeAgain(e *expectation) error {
 	}
 	for _, path := range files {
 		content, err := readBlock(path, nil)
-		if err != nil || len(content) > maxBlock {
+		switch {
+		case isLost(err) || len(content) > maxBlock:
 			continue // the check finds it
+		case err != nil:
+			return err
 		}
 		if err := durable.Replace(path, string(content)); err != nil {
 			return err

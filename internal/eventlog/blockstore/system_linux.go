@@ -28,4 +28,4 @@ func forget(path string) {
 }
 
 // lostByDisk are the errors of a disk or a file system that does not have any more what was written.
-var lostByDisk = []error{syscall.EIO, syscall.EUCLEAN, syscall.EBADMSG}
+var lostByDisk = []error{syscall.EIO, syscall.EUCLEAN, syscall.EBADMSG, syscall.ENODATA}

@@ -65,8 +65,8 @@ func (l *List) ofDeliveries(d deliveries, log string) {
 	soon := false
 	for _, name := range slices.Sorted(maps.Keys(d.GivesUp)) {
 		left := d.left(name)
-		switch _, doubted := d.RefusesSignatures[name]; {
-		case doubted: // see ofSignatures
+		switch {
+		case d.doubted(name): // see ofSignatures
 		case left > 0:
 			trying, soon = append(trying, d.trying(name)), soon || left < givesUpSoon
 		default:
@@ -98,7 +98,7 @@ func (l *List) ofSignatures(d deliveries) {
 	for _, name := range slices.Sorted(maps.Keys(d.RefusesSignatures)) {
 		since := time.Duration(d.RefusesSignatures[name] * float64(time.Second))
 		if since <= longRefusing {
-			if trying := d.trying(name); trying != "" && !d.ended(name) {
+			if trying := d.trying(name); trying != "" && !d.ended(name) && d.doubted(name) {
 				perhaps = append(perhaps, "If "+name+" sent them, "+trying)
 			}
 			continue
@@ -124,6 +124,13 @@ func repair(name string) string {
 		return "Get what was missed: `ingest pull " + name + "`."
 	}
 	return "Have " + name + " send its failed deliveries again, in its dashboard."
+}
+
+// doubted reports whether a stranger may have sent all that was not stored: no signature was valid.
+func (d deliveries) doubted(name string) bool {
+	_, refused := d.RefusesSignatures[name]
+	_, signed := d.GivesUpSigned[name]
+	return refused && !signed
 }
 
 // left is how long the provider still repeats the oldest delivery that was not stored.

@@ -74,6 +74,13 @@ func TestOneFaultIsOneConcern(t *testing.T) {
 			},
 			[]string{"In the last quarter of an hour 1 delivery had no valid signature."},
 		},
+		"a stranger's delivery after a real one was lost": {
+			func(p *attention.Parts) {
+				p.Ingest.GivesUp, p.Ingest.RefusesSignatures = map[string]float64{"shop": 0}, map[string]float64{"shop": 60}
+				p.Ingest.GivesUpSigned = map[string]float64{"shop": 0}
+			},
+			[]string{"shop has stopped trying a delivery that was not stored."},
+		},
 		"perhaps a wrong secret": {
 			func(p *attention.Parts) {
 				p.Ingest.GivesUp, p.Ingest.RefusesSignatures = map[string]float64{"shop": hours(4)}, map[string]float64{"shop": 60}

@@ -29,8 +29,9 @@ type Ingest struct {
 	Damage    []string         `json:"log_damage,omitempty"` // see eventlog.Scrubber
 	Answers   []webhook.Minute `json:"answers"`
 
-	GivesUp           map[string]float64 `json:"provider_gives_up_seconds,omitempty"`   // see webhook.Handler.GivesUp
-	RefusesSignatures map[string]float64 `json:"refusing_signatures_seconds,omitempty"` // see webhook.Handler
+	GivesUp           map[string]float64 `json:"provider_gives_up_seconds,omitempty"`        // see webhook.Handler.GivesUp
+	GivesUpSigned     map[string]float64 `json:"provider_gives_up_signed_seconds,omitempty"` // of those with a valid signature
+	RefusesSignatures map[string]float64 `json:"refusing_signatures_seconds,omitempty"`      // see webhook.Handler
 }
 
 // ServerLog is the state of the log and of the messages that its server has.
