@@ -140,7 +140,7 @@ func TestExplainAnswersWithTheRealPrograms(t *testing.T) {
 		`{"id":"evt_4","eventType":"checkout.completed","object":{"provider_payment_id":"pay_4","metadata":{"kind":"one_time","credits":1}}}`)
 	w.awaitProjected(t)
 
-	require.Contains(t, w.runWithExit(t, 0, "explain", "evt_2"), "The same payment again: evt_1 (seq 1) said before that it arrived")
+	require.Contains(t, w.runWithExit(t, 0, "explain", "evt_2"), "The same payment again: evt_1 (seq 1) told of it before")
 	require.Contains(t, w.runWithExit(t, 0, "explain", "evt_4"), "Nothing says who bought it")
 	require.Contains(t, w.runWithExit(t, 0, "explain", "--user", "u_1"), "Can spend 200 credits now")
 	for _, args := range [][]string{{"explain", "evil \x1b[2J"}, {"explain", "--user", "u\x1b[2J"}, {"explain", "--seq", "3"}} {

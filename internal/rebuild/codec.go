@@ -16,7 +16,7 @@ func code(c codec.Coder, e *events.Event) {
 	for _, t := range []*string{
 		&e.Provider, &e.ID, &e.Type, (*string)(&e.Action), &e.Kind, &e.UserID, &e.ProductKey, &e.Product, &e.GitHubUser, (*string)(&e.Mode),
 		&e.Transaction, &e.Order, &e.Checkout, &e.Currency, &e.SubscriptionID, &e.Status,
-		&e.Reversal.ID, (*string)(&e.Reversal.Cause), (*string)(&e.Reversal.Status),
+		&e.Reversal.ID, (*string)(&e.Reversal.Cause), (*string)(&e.Reversal.Status), &e.Reversal.Currency,
 	} {
 		c.Text(t)
 	}
