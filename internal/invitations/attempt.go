@@ -171,7 +171,7 @@ func lookAgain(ctx context.Context, tx pgx.Tx, attempt *Attempt, now time.Time, 
 
 // endEarlier records that nothing is left of what earlier attempts sent to the GitHub user. So later access
 // of the user does not come from them. It leaves out invitations that still wait for the user: such an
-// invitation is the present one, or its own attempt finds that it has ended.
+// invitation is the present one, or its own attempt finds that it has ended. A withdrawal has made them pending.
 func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer) error {
 	_, err := tx.Exec(ctx, `update payfold.invitation_attempt set outcome = $4
 		where repository = $1 and lower(github_username) = lower($2) and outcome = 'unknown' and purpose = 'invite' and attempt_id < $3`,
@@ -180,8 +180,9 @@ func endEarlier(ctx context.Context, tx pgx.Tx, attempt *Attempt, answer Answer)
 		return fmt.Errorf("correct the outcome of earlier attempts: %w", err)
 	}
 	_, err = tx.Exec(ctx, `update payfold.invitation set not_ours = true
-		where repository = $1 and lower(github_username) = lower($2) and status <> 'invited' and invited_at is not null and not not_ours`,
-		attempt.Repository, attempt.GitHubUser)
+		where repository = $1 and lower(github_username) = lower($2) and status <> 'invited' and invited_at is not null and not not_ours
+			and (status <> 'pending' or $3 <> 'withdraw')`,
+		attempt.Repository, attempt.GitHubUser, attempt.Purpose)
 	if err != nil {
 		return fmt.Errorf("record that earlier invitations have ended: %w", err)
 	}

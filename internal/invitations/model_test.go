@@ -555,7 +555,7 @@ func (m *model) endEarlier(attempt *Attempt, answer Answer) {
 		if i.Repository != attempt.Repository || !sameName(deref(i.GitHubUser), name) {
 			continue
 		}
-		if i.Status != Invited && i.InvitedAt != nil {
+		if i.Status != Invited && i.InvitedAt != nil && (i.Status != Pending || attempt.Purpose != AttemptWithdraw) {
 			i.NotOurs = true
 		}
 	}

@@ -2,6 +2,7 @@ package invitations
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -58,4 +59,23 @@ func TestAPaymentThatGetsAnotherIDDuringAnAttemptHasOneInvitation(t *testing.T) 
 	reconcile(t, other)
 	w.requireStatus(t, "u1", "pay2", Withdrawn)
 	require.Nil(t, w.github.Invitation("octo"))
+}
+
+// A withdrawal under the new name finds nothing. That does not end the invitation that is open under the old one.
+func TestAWithdrawalThatFindsNothingLeavesTheInvitationOfARenamedAccountToItsOwn(t *testing.T) {
+	t.Parallel()
+	w, r := invited(t, "octo")
+	w.clock.Advance(10 * time.Minute)
+	w.buy(t, "u2", "pay2", "octo")
+	reconcile(t, r)
+	w.refund(t, "pay1")
+	reconcile(t, r)
+	w.github.Rename("octo", "octo2")
+	w.clock.Advance(time.Minute)
+	w.buy(t, "a3", "pay3", "octo")
+	w.refund(t, "pay3")
+	w.refund(t, "pay2")
+	reconcile(t, r)
+	w.requireStatus(t, "u2", "pay2", Withdrawn)
+	require.Nil(t, w.github.Invitation("octo2"))
 }
