@@ -278,10 +278,13 @@ func TestAPeriodWhoseEndWasMovedIsTheSame(t *testing.T) {
 		refunds []int
 		want    string
 	}{
-		"nothing is taken back": {nil, "active t2"},
-		"the change":            {[]int{2}, "active t1"},
-		"what was changed":      {[]int{1}, "active t2"},
-		"both":                  {[]int{1, 2}, "revoked t2"},
+		"nothing is taken back":             {nil, "active t2"},
+		"the change":                        {[]int{2}, "active t1"},
+		"what was changed":                  {[]int{1}, "active t2"},
+		"both":                              {[]int{1, 2}, "revoked t2"},
+		"the change, and it is moved again": {[]int{2, 60}, "active t1"},
+		"what was changed, and it is moved again":      {[]int{1, 60}, "active t2"},
+		"both, and it is moved again after the change": {[]int{1, 2, 60}, "revoked t2"},
 	} {
 		w := soldInLives()
 		w.rules.Catalogue.Offer("tool", receivedAt).LastsAsSubscription = true
@@ -289,6 +292,9 @@ func TestAPeriodWhoseEndWasMovedIsTheSame(t *testing.T) {
 		w.shapes[0].PeriodStart, w.shapes[1].PeriodStart = startOf(1), dayOf(20)
 		longer := status("s1", events.Active) // for some more days
 		longer.PeriodStart, longer.PeriodEnd = startOf(1), dayOf(50)
+		if last := len(c.refunds) - 1; last > 0 && c.refunds[last] == 60 {
+			c.refunds, longer.PeriodEnd = c.refunds[:last], dayOf(60)
+		}
 		w.put(dayOf(10), longer)
 		for _, payment := range c.refunds {
 			w.put(dayOf(40+payment), of(payment, "t", events.Event{Action: events.Reverse, Reversal: events.Reversal{Cause: events.Refund, Status: events.Succeeded}}))

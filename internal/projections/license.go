@@ -121,7 +121,7 @@ func (s *State) newestOf(user string) map[string]*Payment {
 }
 
 // isOfPeriod reports whether a payment is for the same period as the newest one of its subscription: the period that the
-// newest names, or the current one; the provider may have moved its end since. A payment that names none is if it is not
+// newest names, or the current one; the provider may have moved its end since, more than once. A payment that names none is if it is not
 // older than the newest, or than the current period; it can come a little before the period.
 func (s *State) isOfPeriod(p, newest *Payment) bool {
 	until, moved, since := newest.PeriodEnd, newest.PeriodEnd, newest.OccurredAt
@@ -129,7 +129,7 @@ func (s *State) isOfPeriod(p, newest *Payment) bool {
 		if until.IsZero() {
 			until = of.CurrentPeriodEnd
 		}
-		if !newest.PeriodStart.IsZero() && newest.PeriodStart.Equal(of.CurrentPeriodStart) {
+		if !newest.PeriodEnd.IsZero() && !newest.PeriodStart.IsZero() && newest.PeriodStart.Equal(of.CurrentPeriodStart) {
 			moved = later(moved, of.CurrentPeriodEnd)
 		}
 		if start := of.CurrentPeriodStart.Add(-beforePeriod); !of.CurrentPeriodStart.IsZero() && start.Before(since) {
@@ -137,7 +137,7 @@ func (s *State) isOfPeriod(p, newest *Payment) bool {
 		}
 	}
 	if p == newest || !p.PeriodEnd.IsZero() {
-		return p == newest || p.PeriodEnd.Equal(until) || p.PeriodEnd.Equal(moved)
+		return p == newest || p.PeriodEnd.Equal(until) || p.PeriodEnd.After(newest.PeriodEnd) && !p.PeriodEnd.After(moved)
 	}
 	return !p.OccurredAt.Before(since)
 }

@@ -91,7 +91,7 @@ func (s *naiveSubscription) isOfPeriod(p, newest *naivePayment) bool {
 	case p == newest:
 		return true
 	case !p.end.IsZero():
-		return p.end.Equal(current) || !newest.start.IsZero() && newest.start.Equal(s.start) && p.end.Equal(s.end) && s.end.After(newest.end)
+		return p.end.Equal(current) || !newest.start.IsZero() && newest.start.Equal(s.start) && p.end.After(newest.end) && !p.end.After(s.end)
 	}
 	return !p.at.Before(newest.at) || !s.start.IsZero() && !p.at.Before(s.start.AddDate(0, 0, -1))
 }

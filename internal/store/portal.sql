@@ -28,8 +28,8 @@ where (kind = 'one_time' or available_at <= now()) and (expires_at is null or ex
 group by user_id;
 
 -- The claimed payments that give licences, and what ended each licence first: its refund, the end of its subscription, or
--- the refund of all payments of the newest period of that subscription, whose end may have been moved. Only a licence that lasts as long as its subscription
--- has one here; newest: it is of the newest period.
+-- the refund of all payments of the newest period of that subscription, whose end may have been moved. Only a licence that
+-- lasts as long as its subscription has one here; newest: it is of the newest period.
 create view license_facts as
 select p.user_id, p.provider_payment_id, p.product_key, p.github_username, p.occurred_at, p.event_id,
   case when p.lasts then p.subscription_id end as subscription_id, coalesce(period.has_it, true) as newest,
@@ -50,7 +50,7 @@ cross join lateral (
   from payment_facts
   where p.lasts and lasts and subscription_id = p.subscription_id and user_id = p.user_id and kind = 'pro'
     and (provider_payment_id = last.provider_payment_id or period_end = coalesce(last.period_end, s.current_period_end)
-      or last.period_start = s.current_period_start and period_end = s.current_period_end and period_end > last.period_end
+      or last.period_start = s.current_period_start and period_end > last.period_end and period_end <= s.current_period_end
       or period_end is null and occurred_at >= least(last.occurred_at, s.current_period_start - interval '24 hours'))
 ) period
 left join lateral (
@@ -85,7 +85,8 @@ left join lateral (
   from payment_facts p
   where newest.paid and p.paid and (p.provider_payment_id = newest.provider_payment_id
     or p.subscription_id = s.subscription_id and p.kind = newest.kind and (p.period_end = newest.period_end
-      or p.period_end = s.current_period_end and s.current_period_end < newest.period_end is not true
+      or p.period_end between newest.period_end and s.current_period_end
+      or p.period_end = s.current_period_end and newest.period_end is null
       or p.period_end is null and p.occurred_at >= least(newest.occurred_at, s.current_period_start - interval '24 hours')))
   having bool_and(p.reversed_at is not null)
 ) refund on true
