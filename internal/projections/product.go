@@ -113,17 +113,27 @@ func (r Rules) sellsOthers(f *step) bool {
 }
 
 // unitsOf adds up the units of the items that are the product. Items for a part of a period count only if no other item
-// is the product. Each of them is a change, and says how many there are after it: the most counts. If no item says which
-// product it is, the first item counts.
+// is the product. Each of them is a change, and says how many of its price there are after it: the most of each price count.
+// If no item says which product it is, the first item counts.
 func unitsOf(items []events.Item, product string) events.Number {
 	var whole, prorated events.Number
-	for _, item := range items {
+	isIt := func(item events.Item) bool {
+		return product != "" && (item.Product == product || item.Price == product)
+	}
+	for i, item := range items {
+		changes := func(other events.Item) bool { return other.Prorated && other.Price == item.Price && isIt(other) }
 		switch {
-		case product == "" || item.Product != product && item.Price != product:
-		case item.Prorated:
-			prorated = most(prorated, item.Units)
-		default:
+		case !isIt(item):
+		case !item.Prorated:
 			whole = plus(whole, item.Units)
+		case !slices.ContainsFunc(items[:i], changes):
+			after := item.Units
+			for _, other := range items[i+1:] {
+				if changes(other) {
+					after = most(after, other.Units)
+				}
+			}
+			prorated = plus(prorated, after)
 		}
 	}
 	switch {

@@ -291,6 +291,10 @@ func TestSeveralChangesInOneInvoiceAreNoSum(t *testing.T) {
 		s := by(t, Rules{Mode: ModeAny, Catalogue: sold}, log[order[0]], log[order[1]])
 		require.Equal(t, map[string]int64{"u1 subscription": 500}, leftOf(s), order)
 	}
+	yearly := strings.ReplaceAll(line(2100, 3, second, true), `"price":"seat"`, `"price":"seat_yearly"`)
+	sold = catalogueOf("version: 1\nproducts:\n  prod_seat: {kind: subscription, credits: 100}")
+	s := by(t, Rules{Mode: ModeAny, Catalogue: sold}, invoice(second, line(1600, 5, second, true), yearly))
+	require.Equal(t, map[string]int64{"u1 subscription": 800}, leftOf(s), "each price has seats of its own")
 }
 
 // A payment grants one product. If the catalogue sells another of its items, too, the event says so.
