@@ -241,7 +241,8 @@ type refundRow struct {
 	at                   *time.Time
 	status               string
 	amount               *int64
-	total                int64 // that an event has told since
+	amountIn             string // the currency of amount
+	total                int64  // that an event has told since
 }
 
 // compareRefunds compares the refunds of payments that the tables have. Other payments are missing themselves, or none
@@ -255,7 +256,7 @@ func (c *run) compareRefunds(ctx context.Context, tx pgx.Tx, objects []providera
 		ids[i], made[i] = objects[i].Event.Reversal.ID, objects[i].Event.OccurredAt
 	}
 	rows, err := numbered(ctx, tx, "read refunds", func(row pgx.CollectableRow, number *int, r *refundRow) error {
-		return row.Scan(number, &r.name, &r.user, &r.currency, &r.refunded, &r.event, &r.at, &r.status, &r.amount, &r.total)
+		return row.Scan(number, &r.name, &r.user, &r.currency, &r.refunded, &r.event, &r.at, &r.status, &r.amount, &r.amountIn, &r.total)
 	}, refundsSQL, ids, transactions, orders, made)
 	if err != nil {
 		return nil, err
@@ -273,8 +274,8 @@ func (c *run) compareRefunds(ctx context.Context, tx pgx.Tx, objects []providera
 		if row.event != nil {
 			d.Event = *row.event
 		}
-		d.Payment, d.Provider.Currency = row.name, row.currency
-		d.Tables = Side{Amount: amount, Currency: row.currency, Status: row.status}
+		d.Payment, d.Provider.Currency = row.name, cmp.Or(objects[i].Event.Reversal.Currency, row.currency)
+		d.Tables = Side{Amount: amount, Currency: row.amountIn, Status: row.status}
 		found = append(found, *d)
 	}
 	return found, nil
@@ -292,7 +293,7 @@ func (row *refundRow) compare(r *events.Reversal) (what What, inTables *int64) {
 			return MissingRefund, nil
 		}
 		return OtherRefund, &row.refunded
-	case row.event == nil && (!succeeded || usable(r.Amount) != nil && row.total >= r.Amount.Value):
+	case row.event == nil && (!succeeded || cmp.Or(r.Currency, row.currency) == row.currency && usable(r.Amount) != nil && row.total >= r.Amount.Value):
 		return "", nil
 	case row.event == nil:
 		return MissingRefund, nil
