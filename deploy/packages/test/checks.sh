@@ -102,6 +102,8 @@ saved() {
 saved_elsewhere() {
 	saved payfold
 	! sudo -u nobody cat /etc/payfold/backup.env 2>/dev/null || fail 'everybody can read the password of the backup'
+	grep '^PGPASSWORD=.' /etc/payfold/backup.env >/dev/null || fail 'the backup has no password'
+	! grep '^BACKUP_DATABASE=.*:[^/@]*@' /etc/payfold/backup.env || fail 'the password of the backup is an argument'
 }
 console_answers() {
 	local answer
