@@ -23,7 +23,7 @@ type Concern struct {
 	Code string `json:"code,omitempty"` // a command, or a line of a file, that belongs to the step
 	Path string `json:"path"`           // of the console's page that tells more; may end with a place in it
 
-	Payments  []string `json:"payments,omitempty"`  // some of those that it is about, the newest first
+	Payments  []string `json:"payments,omitempty"`  // some of those that it is about, the newest of each currency first
 	Customers []string `json:"customers,omitempty"` // some of those that it is about, those who owe most first
 
 	// Urgent: somebody has to look now, also at night.

@@ -3,7 +3,7 @@
 with candidate as materialized (
   select distinct l.user_id from credit_ledger l
   where l.delta < 0 and exists (select from wallet.spend s where s.user_id = l.user_id) limit $1
-), debtor as (
+), debtor as materialized (
   select user_id, wallet.balance(user_id) as balance from candidate
 )
 select count(*), coalesce(-sum(balance), 0)::bigint,

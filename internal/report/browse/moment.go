@@ -18,7 +18,7 @@ type Moment struct {
 	Until    *int64    `json:"until_seq"` // the message at which the tables end; nil: there is no such end
 	Position int64     `json:"position"`  // every message up to it is applied
 
-	UntilAt time.Time `json:"-"` // when ingest received that message; see EndOf
+	UntilAt time.Time `json:"-"` // see EndOf
 
 	indexed bool // the events have an index by sequence
 }
@@ -58,7 +58,8 @@ func viewEvents[T any](ctx context.Context, db *store.Store, read func(context.C
 	})
 }
 
-// EndOf returns the message at which the tables end, and when ingest received it; nil if there is no such end.
+// EndOf returns the message at which the tables end, and when ingest received the newest event up to there; nil if there is
+// no such end.
 func EndOf(ctx context.Context, db *store.Store) (until *int64, received time.Time, err error) {
 	var at *time.Time
 	err = db.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
