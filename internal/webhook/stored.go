@@ -17,11 +17,15 @@ type stored struct {
 	givesUpAfter map[string]time.Duration // by provider, of those with a known schedule
 
 	mu       sync.Mutex
-	accepted time.Time            // of the newest 200; zero if unknown
-	all      refusals             // of all providers
-	of       map[string]*refusals // by provider
-	signed   map[string]*refusals // by provider: of those whose signature is valid
-	doubted  map[string]*refusals // by provider: refused for their signature, confirmed by a valid one
+	accepted time.Time                    // of the newest 200; zero if unknown
+	all      refusals                     // of all providers, with a valid signature
+	of       map[string]*providerRefusals // by provider
+}
+
+// providerRefusals are those of one provider.
+type providerRefusals struct {
+	all, signed refusals // signed: with a valid signature
+	doubted     refusals // for the signature, confirmed by a valid one
 }
 
 // refusals tell since when no delivery is stored. Deliveries are ordered by the time at which they began, because their
@@ -34,7 +38,7 @@ type refusals struct {
 
 func newStored(served ...string) *stored {
 	s := &stored{
-		givesUpAfter: map[string]time.Duration{}, of: map[string]*refusals{}, signed: map[string]*refusals{}, doubted: map[string]*refusals{},
+		givesUpAfter: map[string]time.Duration{}, of: map[string]*providerRefusals{},
 		lastAccepted: prometheus.NewDesc("payfold_webhook_last_accepted_timestamp_seconds",
 			"When a delivery was last answered 200, also by an earlier process; no value if it is not known.", nil, nil),
 		refusingSince: prometheus.NewDesc("payfold_webhook_refusing_since_timestamp_seconds",
@@ -49,7 +53,7 @@ func newStored(served ...string) *stored {
 			[]string{"provider"}, nil),
 	}
 	for _, name := range served {
-		s.of[name], s.signed[name], s.doubted[name] = &refusals{}, &refusals{}, &refusals{}
+		s.of[name] = &providerRefusals{}
 		if after := providers.Named(name).GivesUpAfter(); after > 0 {
 			s.givesUpAfter[name] = after
 		}
@@ -72,9 +76,9 @@ func (s *stored) confirm(provider string, began, answered time.Time) {
 	defer s.mu.Unlock()
 	s.all.confirm(began)
 	if of := s.of[provider]; of != nil {
-		of.confirm(began)
-		s.signed[provider].confirm(began)
-		s.doubted[provider].confirm(began)
+		of.all.confirm(began)
+		of.signed.confirm(began)
+		of.doubted.confirm(began)
 	}
 }
 
@@ -90,12 +94,12 @@ func (s *stored) refuse(provider string, began time.Time, signed bool) {
 	case of == nil:
 		return
 	case signed:
-		s.signed[provider].refuse(began)
-		s.doubted[provider].confirm(began)
+		of.signed.refuse(began)
+		of.doubted.confirm(began)
 	default:
-		s.doubted[provider].refuse(began)
+		of.doubted.refuse(began)
 	}
-	of.refuse(began)
+	of.all.refuse(began)
 }
 
 // pulled records that the log has everything that the provider had sent at a time.
@@ -103,8 +107,8 @@ func (s *stored) pulled(provider string, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if of := s.of[provider]; of != nil {
-		of.confirm(until)
-		s.signed[provider].confirm(until)
+		of.all.confirm(until)
+		of.signed.confirm(until)
 	}
 }
 
@@ -130,11 +134,16 @@ func (r *refusals) refuse(began time.Time) {
 }
 
 // givesUpAt returns when each provider with a known schedule stops repeating the oldest of its refused deliveries; the
-// zero time if none was refused. It has no provider of which nothing is known. The caller holds the lock.
-func (s *stored) givesUpAt(refused map[string]*refusals) map[string]time.Time {
+// zero time if none was refused. signed: only of those with a valid signature. It has no provider of which nothing is
+// known. The caller holds the lock.
+func (s *stored) givesUpAt(signed bool) map[string]time.Time {
 	out := map[string]time.Time{}
 	for name, after := range s.givesUpAfter {
-		switch of := refused[name]; {
+		of := s.of[name].all
+		if signed {
+			of = s.of[name].signed
+		}
+		switch {
 		case !of.since.IsZero():
 			out[name] = of.since.Add(after)
 		case !of.confirmed.IsZero():
@@ -151,11 +160,7 @@ func (h *Handler) GivesUp(now time.Time, signed bool) map[string]float64 {
 	s, left := h.metrics.stored, map[string]float64{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	refused := s.of
-	if signed {
-		refused = s.signed
-	}
-	for name, at := range s.givesUpAt(refused) {
+	for name, at := range s.givesUpAt(signed) {
 		if !at.IsZero() {
 			left[name] = max(at.Sub(now), 0).Seconds()
 		}
@@ -169,9 +174,9 @@ func (h *Handler) RefusesSignatures(now time.Time) map[string]float64 {
 	s, since := h.metrics.stored, map[string]float64{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, doubted := range s.doubted {
-		if !doubted.since.IsZero() {
-			since[name] = max(now.Sub(doubted.since), 0).Seconds()
+	for name, of := range s.of {
+		if !of.doubted.since.IsZero() {
+			since[name] = max(now.Sub(of.doubted.since), 0).Seconds()
 		}
 	}
 	return since
@@ -197,12 +202,12 @@ func (s *stored) Collect(metrics chan<- prometheus.Metric) {
 		metrics <- prometheus.MustNewConstMetric(s.lastAccepted, prometheus.GaugeValue, unix(s.accepted))
 	}
 	metrics <- prometheus.MustNewConstMetric(s.refusingSince, prometheus.GaugeValue, unix(s.all.since))
-	for name, doubted := range s.doubted {
-		if *doubted != (refusals{}) {
-			metrics <- prometheus.MustNewConstMetric(s.doubtingSince, prometheus.GaugeValue, unix(doubted.since), name)
+	for name, of := range s.of {
+		if of.doubted != (refusals{}) {
+			metrics <- prometheus.MustNewConstMetric(s.doubtingSince, prometheus.GaugeValue, unix(of.doubted.since), name)
 		}
 	}
-	for name, at := range s.givesUpAt(s.of) {
+	for name, at := range s.givesUpAt(false) {
 		value := math.Inf(1)
 		if !at.IsZero() {
 			value = time.Until(at).Seconds()

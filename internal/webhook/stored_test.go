@@ -56,20 +56,20 @@ func TestTheTimeUntilAProviderGivesUpIsThatOfItsSchedule(t *testing.T) {
 	t.Parallel()
 	s, now := newStored("creem", "stripe", "polar"), time.Unix(1_700_000_000, 0)
 	h := &Handler{metrics: &metrics{stored: s}}
-	require.Empty(t, s.givesUpAt(s.of), "a process knows nothing before its first delivery")
+	require.Empty(t, s.givesUpAt(false), "a process knows nothing before its first delivery")
 	s.refuse("creem", now.Add(-time.Hour), true)
 	s.refuse("creem", now, true)
 	s.refuse("polar", now, true)
 	s.confirm("stripe", now, now)
 	const ofCreem = 30*time.Second + 35*time.Minute + 6*time.Hour
-	require.Equal(t, map[string]time.Time{"creem": now.Add(ofCreem - time.Hour), "stripe": {}}, s.givesUpAt(s.of), "Polar documents no times")
+	require.Equal(t, map[string]time.Time{"creem": now.Add(ofCreem - time.Hour), "stripe": {}}, s.givesUpAt(false), "Polar documents no times")
 	require.Equal(t, map[string]float64{"creem": (ofCreem - time.Hour).Seconds()}, h.GivesUp(now, false))
 	require.Zero(t, h.GivesUp(now.Add(24*time.Hour), false)["creem"])
 	s.refuse("creem", now.Add(-2*time.Hour), false) // perhaps a stranger's
 	require.Equal(t, map[string]float64{"creem": (ofCreem - 2*time.Hour).Seconds()}, h.GivesUp(now, false))
 	require.Equal(t, map[string]float64{"creem": (ofCreem - time.Hour).Seconds()}, h.GivesUp(now, true))
 	s.confirm("creem", now.Add(time.Second), now.Add(time.Second))
-	require.Equal(t, time.Time{}, s.givesUpAt(s.of)["creem"])
+	require.Equal(t, time.Time{}, s.givesUpAt(false)["creem"])
 	require.Empty(t, h.GivesUp(now, true))
 	require.Empty(t, h.GivesUp(now, false))
 }
@@ -81,9 +81,9 @@ func TestACompletePullEndsThatAProviderGivesUp(t *testing.T) {
 	s.refuse("stripe", now.Add(-time.Hour), true)
 	s.refuse("stripe", now, true)
 	h.Pulled("stripe", now.Add(-time.Minute))
-	require.Equal(t, now.Add(3*24*time.Hour), s.givesUpAt(s.of)["stripe"], "the one that came since may be missing")
+	require.Equal(t, now.Add(3*24*time.Hour), s.givesUpAt(false)["stripe"], "the one that came since may be missing")
 	h.Pulled("stripe", now.Add(time.Minute))
-	require.Equal(t, map[string]time.Time{"stripe": {}}, s.givesUpAt(s.of))
+	require.Equal(t, map[string]time.Time{"stripe": {}}, s.givesUpAt(false))
 	require.Equal(t, now.Add(-time.Hour), s.all.since, "deliveries are refused all the same")
 }
 
@@ -94,7 +94,7 @@ func TestADeliveryWithAnotherSignatureCounts(t *testing.T) {
 	for _, a := range answers {
 		m := newMetrics(prometheus.NewRegistry(), "stripe")
 		m.observe(a, providers.Named("stripe"), began)
-		at := m.stored.givesUpAt(m.stored.of)["stripe"]
+		at := m.stored.givesUpAt(false)["stripe"]
 		refused := a.status == http.StatusServiceUnavailable && a != tooManyBodies || a == wrongSignature || a == wrongTime
 		require.Equal(t, refused, at.Equal(began.Add(3*24*time.Hour)), "%s %s", a.name, a.reason)
 		require.Equal(t, a.refusesEvent(), !m.stored.all.since.IsZero(), "%s %s", a.name, a.reason)
@@ -108,17 +108,17 @@ func TestAValidSignatureEndsThatSignaturesAreRefused(t *testing.T) {
 	at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
 	s.refuse("stripe", at(1), false)
 	s.refuse("stripe", at(2), false)
-	require.Equal(t, at(1), s.doubted["stripe"].since)
-	require.Equal(t, refusals{}, *s.doubted["creem"])
+	require.Equal(t, at(1), s.of["stripe"].doubted.since)
+	require.Equal(t, refusals{}, s.of["creem"].doubted)
 	require.Equal(t, map[string]float64{"stripe": 59}, h.RefusesSignatures(at(60)))
 	s.refuse("stripe", at(3), true)
-	require.Zero(t, s.doubted["stripe"].since, "answered 503, but with a valid signature")
+	require.Zero(t, s.of["stripe"].doubted.since, "answered 503, but with a valid signature")
 	s.refuse("stripe", at(4), false)
 	s.confirm("stripe", at(5), at(5))
-	require.Zero(t, s.doubted["stripe"].since)
+	require.Zero(t, s.of["stripe"].doubted.since)
 	require.Empty(t, h.RefusesSignatures(at(60)))
 	s.refuse("stripe", at(6), false)
-	require.Equal(t, at(6), s.doubted["stripe"].since)
+	require.Equal(t, at(6), s.of["stripe"].doubted.since)
 }
 
 // Other refusals are of strangers, or not worth a second try.
