@@ -26,6 +26,12 @@ func TestTheDocumentsNameOnlyWhatExists(t *testing.T) {
 	require.Empty(t, repository.Faults())
 }
 
+func TestTheDecisionsArePrinted(t *testing.T) {
+	repository, err := payfold()
+	require.NoError(t, err)
+	golden.RequirePrinted(t, "../../../ARCHITECTURE.md", "decisions", repository.Decisions())
+}
+
 func TestTheTableOfPackagesIsPrinted(t *testing.T) {
 	repository, err := payfold()
 	require.NoError(t, err)
