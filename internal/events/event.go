@@ -116,6 +116,21 @@ type Item struct {
 
 	Amount   Number // what the item costs, if the provider says so
 	Prorated bool   // it is for a part of a period, after a change of the subscription
+
+	// Its own period, if it has one and the event names none for all of them. The event has the one that ends last.
+	PeriodStart, PeriodEnd time.Time
+}
+
+// Is reports whether the item is the product of that id, or has the price of that id.
+func (i *Item) Is(id string) bool { return id != "" && (i.Product == id || i.Price == id) }
+
+// PeriodEnds lists the ends of the periods that the event names, for itself and for its items.
+func (e *Event) PeriodEnds() []time.Time {
+	ends := []time.Time{e.PeriodEnd}
+	for i := range e.Items {
+		ends = append(ends, e.Items[i].PeriodEnd)
+	}
+	return ends
 }
 
 // Reversal is what an event says of a refund or a chargeback. Its amounts are in the minor unit of the payment's

@@ -28,6 +28,7 @@ func (r Rules) findProduct(f *step) {
 	if !f.units.Present {
 		f.units = unitsOf(f.Items, f.Product)
 	}
+	f.setPeriod()
 	f.offer = r.Catalogue.Offer(f.ProductKey, f.OccurredAt)
 	if f.Given && r.Catalogue != nil && f.Credits.Present {
 		f.offer = given(f.Credits.Value)
@@ -36,6 +37,27 @@ func (r Rules) findProduct(f *step) {
 		f.Kind = "" // it grants nothing, whatever the metadata calls it
 	}
 	f.Trial = f.Trial && (f.isOfSubscription() || !f.isSoldOnce()) // of what is sold once, 0 is the price
+}
+
+// setPeriod sets the period to that of the items that are the product, if they have one of their own: another item can be
+// for a year. Of several the one that ends last counts, one for a whole period before those for a part of it. If there are only
+// such parts, the payment pays for a part of the period.
+func (f *step) setPeriod() {
+	var of *events.Item
+	for i := range f.Items {
+		item := &f.Items[i]
+		if !item.Is(f.Product) || item.PeriodEnd.IsZero() {
+			continue
+		}
+		if of == nil || item.Prorated == of.Prorated && item.PeriodEnd.After(of.PeriodEnd) || of.Prorated && !item.Prorated {
+			of = item
+		}
+	}
+	if of == nil {
+		return
+	}
+	f.PeriodStart, f.PeriodEnd = of.PeriodStart, of.PeriodEnd
+	f.Prorated = f.Action == events.Payment && of.Prorated
 }
 
 // isSoldOnce reports whether the catalogue sells the product without a subscription.
@@ -117,13 +139,10 @@ func (r Rules) sellsOthers(f *step) bool {
 // If no item says which product it is, the first item counts.
 func unitsOf(items []events.Item, product string) events.Number {
 	var whole, prorated events.Number
-	isIt := func(item events.Item) bool {
-		return product != "" && (item.Product == product || item.Price == product)
-	}
 	for i, item := range items {
-		changes := func(other events.Item) bool { return other.Prorated && other.Price == item.Price && isIt(other) }
+		changes := func(other events.Item) bool { return other.Prorated && other.Price == item.Price && other.Is(product) }
 		switch {
-		case !isIt(item):
+		case !item.Is(product):
 		case !item.Prorated:
 			whole = plus(whole, item.Units)
 		case !slices.ContainsFunc(items[:i], changes):

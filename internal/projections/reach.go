@@ -134,10 +134,12 @@ func (s *State) Periods(batch []events.Event) (subscriptions []string, ends []ti
 	}
 	for i := range batch {
 		e := &batch[i]
-		noteAll(&Payment{}, e.SubscriptionID, e.PeriodEnd)
-		for _, p := range []*Payment{s.paymentNamed(e.Transaction, s.byTransaction), s.paymentNamed(e.Order, s.byOrder)} {
-			if p != nil {
-				noteAll(p, e.SubscriptionID, e.PeriodEnd)
+		for _, end := range e.PeriodEnds() {
+			noteAll(&Payment{}, e.SubscriptionID, end)
+			for _, p := range []*Payment{s.paymentNamed(e.Transaction, s.byTransaction), s.paymentNamed(e.Order, s.byOrder)} {
+				if p != nil {
+					noteAll(p, e.SubscriptionID, end)
+				}
 			}
 		}
 	}

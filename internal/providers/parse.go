@@ -309,6 +309,7 @@ func (p *Provider) reversalOf(v *values, id, word, cause, currency string) event
 func (v *values) addItems(texts *texts) {
 	e := &v.event
 	var whole, part period
+	isSaid := !e.PeriodStart.IsZero() || !e.PeriodEnd.IsZero()
 	for element := range v.elements(&v.of.items) {
 		amount, units, prorated := element.number(amount), element.number(units), element.any(prorated)
 		if amount.Value < 0 || units.Value < 0 {
@@ -318,17 +319,20 @@ func (v *values) addItems(texts *texts) {
 			Product: texts.ofOptional(element.text(product)), Price: texts.ofOptional(element.text(price)),
 			Units: units, Amount: amount, Prorated: prorated.kind == 't' || prorated.kind == '{',
 		}
+		begins, ends := element.moment(periodStart), element.moment(periodEnd)
+		if !isSaid && begins.Before(ends) { // what is sold once has a moment, and not a period
+			item.PeriodStart, item.PeriodEnd = begins, ends
+		}
 		e.Items = append(e.Items, item)
 		of := &whole
 		if item.Prorated {
 			of = &part
 		}
-		begins, ends := element.moment(periodStart), element.moment(periodEnd)
-		if begins.Before(ends) && ends.After(of.end) { // what is sold once has a moment, and not a period
-			*of = period{begins, ends}
+		if item.PeriodEnd.After(of.end) {
+			*of = period{item.PeriodStart, item.PeriodEnd}
 		}
 	}
-	if e.PeriodStart.IsZero() && e.PeriodEnd.IsZero() {
+	if !isSaid {
 		of := cmp.Or(whole, part)
 		e.PeriodStart, e.PeriodEnd = of.start, of.end
 	}

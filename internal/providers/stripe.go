@@ -121,6 +121,9 @@ func stripeInvoice(e *events.Event, b *values) {
 	}
 	if e.SubscriptionID == "" { // what is sold once has no period
 		e.PeriodStart, e.PeriodEnd = time.Time{}, time.Time{}
+		for i := range e.Items {
+			e.Items[i].PeriodStart, e.Items[i].PeriodEnd = time.Time{}, time.Time{}
+		}
 		return
 	}
 	markUsage(e, b)

@@ -41,6 +41,8 @@ func code(c codec.Coder, e *events.Event) {
 		codeNumber(c, &item.Units)
 		codeNumber(c, &item.Amount)
 		c.Flag(&item.Prorated)
+		codec.Time(c, &item.PeriodStart)
+		codec.Time(c, &item.PeriodEnd)
 	}
 }
 

@@ -209,8 +209,7 @@ func (c *run) compareSubscriptions(ctx context.Context, tx pgx.Tx, objects []pro
 			found = append(found, *differs(MissingSubscription, o, "", ""))
 			continue
 		case row.status != e.Status && (c.of.API.CanSay(row.status) || slices.Contains(ended, e.Status)):
-		case slices.Contains(ended, e.Status), slices.Contains(ended, row.status), !isOtherEnd(e.PeriodEnd, row.until,
-			row.own):
+		case slices.Contains(ended, e.Status), slices.Contains(ended, row.status), !isOtherEnd(e, row.until, row.own):
 			continue
 		default:
 			what = OtherPeriod
@@ -224,13 +223,16 @@ func (c *run) compareSubscriptions(ctx context.Context, tx pgx.Tx, objects []pro
 	return found, nil
 }
 
-// isOtherEnd reports whether a period ends at another time in the tables. The shop itself may have extended it.
-func isOtherEnd(end time.Time, inTables *time.Time, extended bool) bool {
-	if end.IsZero() || inTables == nil {
+// isOtherEnd reports whether the period ends at another time in the tables. It is that of one of the items, and the shop
+// itself may have extended it.
+func isOtherEnd(e *events.Event, inTables *time.Time, extended bool) bool {
+	if e.PeriodEnd.IsZero() || inTables == nil {
 		return false
 	}
-	later := inTables.Sub(end)
-	return later.Abs() > sameMoment && !(later > 0 && extended)
+	return !slices.ContainsFunc(e.PeriodEnds(), func(end time.Time) bool {
+		later := inTables.Sub(end)
+		return later.Abs() <= sameMoment || later > 0 && extended && !end.IsZero()
+	})
 }
 
 // refundRow is a payment in the tables, and the refund of it if they have that.
