@@ -74,3 +74,33 @@ func TestThePaymentsOfThePeriodsOfAllItemsAreLoaded(t *testing.T) {
 	require.Equal(t, []string{"s1", "s1"}, subscriptions)
 	require.Equal(t, []time.Time{startOf(7), startOf(2)}, ends)
 }
+
+// An invoice can have several changes of the plan: those that waited for it, and the one that made it. It pays for the plan
+// after all of them, also if the plans between were for a longer time and so cost more.
+func TestOfSeveralChangesOfThePlanInOneInvoiceTheLastCounts(t *testing.T) {
+	t.Parallel()
+	begin, first, second, end := stripeDay(1, 1), stripeDay(1, 3), stripeDay(1, 29), stripeDay(2, 1)
+	line := func(price string, amount int, from int64) string { return stripeLine(price, amount, true, from, end) }
+	log := [][2]string{
+		stripeInvoiceOf(begin, "in_1", "subscription_create", stripeLine("small", 900, false, begin, end)),
+		stripeInvoiceOf(second, "in_2", "subscription_update", line("small", -840, first), line("middle", 4200, first),
+			line("middle", -450, second), line("big", 600, second)),
+	}
+	for _, credits := range []string{", credits: 100", ""} { // or only access
+		rules := Rules{Mode: ModeAny, Catalogue: catalogueOf(strings.ReplaceAll("version: 1\nproducts:\n  small: {kind: subscription*}\n"+
+			"  middle: {kind: subscription*}\n  big: {kind: subscription*}\n", "*", credits))}
+		if credits != "" {
+			rules.Catalogue.Offer("middle", receivedAt).Credits, rules.Catalogue.Offer("big", receivedAt).Credits = 400, 500
+		}
+		for _, order := range orders(len(log)) {
+			s := by(t, rules, log[order[0]], log[order[1]])
+			row, _ := s.Subscriptions.Get("sub_1")
+			require.Equal(t, "big", row.ProductKey, order)
+			want := map[string]int64{"u1 subscription": 500}
+			if credits == "" {
+				want = map[string]int64{}
+			}
+			require.Equal(t, want, leftOf(s), order)
+		}
+	}
+}

@@ -12,8 +12,8 @@ import (
 
 // findProduct decides which product the event is about, and how many of it were sold. Metadata, which the buyer can write,
 // counts only if the provider names no product, or if there is no catalogue. Of several items, one that the catalogue
-// sells comes first, what grants nothing last of them, then one for a whole period, then the most expensive one, then
-// the first.
+// sells comes first, what grants nothing last of them, then one for a whole period, then of changes within a period the
+// last one, then the most expensive one, then the first.
 func (r Rules) findProduct(f *step) {
 	item := r.bestItem(f.Items, f.OccurredAt)
 	if item != nil && !r.Catalogue.Sells(f.Product) && (f.Product == "" || r.offered(item) != "") {
@@ -106,6 +106,9 @@ func (r Rules) isBefore(a, b *events.Item, at time.Time) bool {
 	}
 	if a.Prorated != b.Prorated {
 		return b.Prorated
+	}
+	if a.Prorated && !a.PeriodStart.Equal(b.PeriodStart) {
+		return a.PeriodStart.After(b.PeriodStart)
 	}
 	return a.Amount.Value > b.Amount.Value
 }
