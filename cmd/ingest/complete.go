@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/payfold/payfold/internal/catalogue"
 	"github.com/payfold/payfold/internal/cli"
 	"github.com/payfold/payfold/internal/ownevents"
 	"github.com/payfold/payfold/internal/report/page"
@@ -25,10 +24,7 @@ type completeCommand struct {
 // Check implements cli.Checked.
 func (c *completeCommand) Check(faults *cli.Faults) {
 	e := ownevents.Event{Type: ownevents.Payment, Payment: c.Payment, Product: c.Product, Units: c.Units, GitHubUsername: c.GitHub}
-	switch {
-	case c.Units < 0 || c.Units > catalogue.MaxCredits:
-		faults.Addf("--units is %d, must be from 1 to %d", c.Units, int64(catalogue.MaxCredits))
-	case c.Units != 0 && c.Product == "":
+	if c.Units != 0 && c.Product == "" {
 		faults.Addf("--units needs --product")
 	}
 	if c.Order {
@@ -58,6 +54,9 @@ func (c *completeCommand) checkProduct(e *ownevents.Event, faults *cli.Faults) {
 	if c.Product != "" {
 		_, err := ownevents.KindOf(sold, c.Product, at)
 		faults.Add(err)
+	}
+	if most := sold.Offer(c.Product, at).MaxUnits(); c.Units < 0 || c.Units > most {
+		faults.Addf("--units is %d, must be from 1 to %d", c.Units, most)
 	}
 }
 

@@ -50,6 +50,16 @@ func TestACompletedPurchaseHasTheTimeOfItsOffer(t *testing.T) {
 		{args: []string{"--product=pack", "--bought=soon"}, fault: `--bought is "soon", which is neither a day`},
 		{args: []string{"--product=tool", "--units=5"}},
 		{args: []string{"--product=tool", "--units=-1"}, fault: "--units is -1, must be from 1 to 1000000000000"},
+		{args: []string{"--product=tool", "--units=1000000000000"}},
+		{
+			args:  []string{"--product=tool", "--units=1000000000001"},
+			fault: "--units is 1000000000001, must be from 1 to 1000000000000",
+		},
+		{args: []string{"--product=pack", "--bought=2026-01-15T10:00:00Z", "--units=10000000000"}, time: january},
+		{
+			args:  []string{"--product=pack", "--bought=2026-01-15", "--units=10000000001"},
+			fault: "--units is 10000000001, must be from 1 to 10000000000",
+		},
 		{args: []string{"--units=5"}, fault: "--units needs --product"},
 	} {
 		at, err := complete(c.args...)

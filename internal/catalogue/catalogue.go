@@ -39,6 +39,15 @@ type Offer struct {
 	GraceDays           int64 `json:"grace_days,omitzero"`            // access goes on after a payment failed
 }
 
+// MaxUnits returns how many units of the product one payment can have. Its ledger lines have at most MaxCredits each. Without
+// an offer, units are bounded alone.
+func (o *Offer) MaxUnits() int64 {
+	if o == nil {
+		return MaxCredits
+	}
+	return MaxCredits / max(o.Credits, o.TrialCredits, 1)
+}
+
 // Sells reports whether the catalogue has any offer of the product.
 func (c *Catalogue) Sells(product string) bool {
 	return c != nil && len(c.products[product]) > 0

@@ -76,15 +76,13 @@ func (r Rules) unusable(f *step) Reason {
 			f.note = BothUnreadable
 		}
 	}
-	units, credits := max(f.units.Value, 1), f.Credits
 	if r.Catalogue != nil && !f.Given {
-		f.Credits, credits = events.Number{}, events.Number{Value: 1}
-		if offer != nil {
-			credits.Value = max(offer.Credits, offer.TrialCredits, 1)
-		}
+		f.Credits = events.Number{}
+	} else {
+		offer = given(f.Credits.Value)
 	}
-	fits := func(n int64) bool { return n >= 1 && n <= catalogue.MaxCredits }
-	if credits.Present && (credits.Bad || !fits(credits.Value)) || !fits(units) || units > catalogue.MaxCredits/max(credits.Value, 1) {
+	credits, fits := f.Credits, f.Credits.Value >= 1 && f.Credits.Value <= catalogue.MaxCredits
+	if credits.Present && (credits.Bad || !fits) || f.units.Value > offer.MaxUnits() {
 		return OutOfRange
 	}
 	return ""
