@@ -134,7 +134,9 @@ func inTrial(e *events.Event, begin time.Time, days events.Number) bool {
 // maxTrialDays keeps the end of a trial within the calendar. No shop gives a trial of that length.
 const maxTrialDays = 10_000
 
-// dodoRefund is an event about a refund. status counts if the body has none.
+// dodoRefund is an event about a refund. status counts if the body has none. A buyer who paid in a local currency gets
+// back another amount than was paid: without Dodo's fee, and at the rate of that day. So a refund that is not partial is of
+// all that was paid, whatever its amount.
 func dodoRefund(status events.ReversalStatus) meaning {
 	return meaning{
 		action: events.Reverse, cause: events.Refund,
@@ -145,7 +147,10 @@ func dodoRefund(status events.ReversalStatus) meaning {
 			if b.word(reversalStatus) == "" {
 				e.Reversal.Status = status
 			}
-			if !e.Reversal.Amount.Present && b.isTrue(variant) { // nobody knows how much
+			switch partial := b.any(variant); {
+			case partial.kind == 'f':
+				e.Reversal.Amount = events.Number{}
+			case partial.kind == 't' && !e.Reversal.Amount.Present: // nobody knows how much
 				e.Reversal.Amount = events.Number{Present: true, Bad: true}
 			}
 		},

@@ -185,6 +185,8 @@ func TestDodoReversal(t *testing.T) {
 		{"refund.failed", `"amount":950`, events.Failed, number(950)},
 		{"refund.failed", `"status":"succeeded","amount":950`, events.Succeeded, number(950)},
 		{"refund.succeeded", `"status":"succeeded","amount":null,"is_partial":false`, events.Succeeded, events.Number{}},
+		{"refund.succeeded", `"status":"succeeded","amount":950,"is_partial":false`, events.Succeeded, events.Number{}},
+		{"refund.succeeded", `"status":"succeeded","amount":"9.50","is_partial":false`, events.Succeeded, events.Number{}},
 		{"refund.succeeded", `"status":"succeeded","amount":null,"is_partial":true`, events.Succeeded, unreadable},
 		{"dispute.opened", `"amount":"1900","dispute_stage":"pre_dispute"`, events.Succeeded, number(1900)},
 		{"dispute.challenged", `"amount":1900`, events.Succeeded, number(1900)},
