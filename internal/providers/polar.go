@@ -1,6 +1,10 @@
 package providers
 
-import "github.com/payfold/payfold/internal/events"
+import (
+	"time"
+
+	"github.com/payfold/payfold/internal/events"
+)
 
 // polar is Polar. The bodies of all its API versions are read in the same way. A body's user and user_id are Polar's
 // own; the customer's external_id is the shop's.
@@ -97,20 +101,24 @@ var polarRefund = meaning{
 
 // decidePolarOrder finds out what an order is for. The first order of a trial costs 0. An order for what was used
 // within a period names the plan, but does not sell it again. That for the last period comes when the subscription has
-// ended, also with a trial; it can have the rest of a change of plan, too.
+// ended, also with a trial; it can have the rest of a change of plan, too. An order that was made before the present
+// period of its subscription is paid late: the body does not have its period.
 func decidePolarOrder(e *events.Event, b *values) {
 	notNegative(&e.Amount)
 	e.Trial = b.word(status) == events.Trialing && e.Amount.Present && !e.Amount.Bad && e.Amount.Value == 0
+	made := b.moment(begin)
 	switch b.word(variant) {
 	case "subscription_meter_cycle":
 		e.Action = events.None
 	case "subscription_cycle":
-		made := b.moment(begin)
 		if b.word(status) == events.Canceled && !b.isTrue(detail) && !made.IsZero() && !made.Before(e.PeriodEnd) {
 			e.Action = events.None
 		}
 	case "subscription_update": // its period is that of the subscription, of which it pays the rest
 		e.Prorated = true
+	}
+	if !made.IsZero() && made.Before(e.PeriodStart) {
+		e.PeriodStart, e.PeriodEnd = time.Time{}, time.Time{}
 	}
 }
 

@@ -200,6 +200,19 @@ func TestPolarOrderIsAPaymentOnlyWhenItIsPaid(t *testing.T) {
 	}
 }
 
+// The body has the period of its subscription now, which is no longer that of an order that was made before it.
+func TestPolarOrderThatIsPaidLateHasNoPeriod(t *testing.T) {
+	t.Parallel()
+	begin, end := at("2026-03-15T10:00:00Z"), at("2026-03-22T10:00:00Z")
+	for made, want := range map[string][]time.Time{
+		`"2026-03-08T10:00:05Z"`: {{}, {}}, `"2026-03-15T10:00:00Z"`: {begin, end}, `"2026-03-15T10:00:05Z"`: {begin, end}, `null`: {begin, end},
+	} {
+		e := polarEvent(t, "order.paid", `"id":"ord_1","billing_reason":"subscription_cycle","created_at":`+made,
+			`"subscription":{"id":"sub_1","current_period_start":"2026-03-15T10:00:00Z","current_period_end":"2026-03-22T10:00:00Z"}`)
+		require.Equal(t, want, []time.Time{e.PeriodStart, e.PeriodEnd}, made)
+	}
+}
+
 func TestPolarUserIsTheShopsAndNeverPolars(t *testing.T) {
 	t.Parallel()
 	const own = `"user_id":"polar_1","user":{"id":"polar_1","github_username":"mallory"}`
