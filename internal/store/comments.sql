@@ -9,9 +9,8 @@ comment on column subscription.subscription_id is
 comment on column subscription.product_key is
   'the product';
 comment on column subscription.status is
-  'active, trialing, past_due, scheduled_cancel (active until the period''s end), paused, unpaid, incomplete, '
-  'canceled (ended for good), expired (ended; a payment makes it active again), or the provider''s word for '
-  'another one';
+  'active, trialing, past_due, scheduled_cancel, paused, unpaid, incomplete, canceled, expired, or the '
+  'provider''s word for another one';
 comment on column subscription.current_period_start is
   'when the current period began';
 comment on column subscription.current_period_end is
@@ -19,8 +18,7 @@ comment on column subscription.current_period_end is
 comment on column subscription.canceled_at is
   'when it was cancelled; null: it was not';
 comment on column subscription.provider_payment_id is
-  'its newest payment; one for the rest of a period, after a change, only if there is no other, or if it pays for '
-  'longer, such as a change from months to years';
+  'its newest payment; one for the rest of a period only if there is no other, or if it pays for longer';
 comment on column subscription.occurred_at is
   'the provider''s time of the event that decided the status';
 comment on column subscription.event_id is
@@ -40,9 +38,8 @@ comment on column subscription_state.user_id is
 comment on column subscription_state.product_key is
   'the product';
 comment on column subscription_state.status is
-  'active, trialing, past_due, scheduled_cancel (active until the period''s end), paused, unpaid, incomplete, '
-  'canceled (ended for good), expired (ended; a payment makes it active again), or the provider''s word for '
-  'another one';
+  'active, trialing, past_due, scheduled_cancel, paused, unpaid, incomplete, canceled, expired, or the '
+  'provider''s word for another one';
 comment on column subscription_state.current_period_start is
   'when the current period began';
 comment on column subscription_state.current_period_end is
@@ -50,8 +47,7 @@ comment on column subscription_state.current_period_end is
 comment on column subscription_state.canceled_at is
   'when it was cancelled; null: it was not';
 comment on column subscription_state.provider_payment_id is
-  'its newest payment; one for the rest of a period, after a change, only if there is no other, or if it pays for '
-  'longer, such as a change from months to years';
+  'its newest payment; one for the rest of a period only if there is no other, or if it pays for longer';
 comment on column subscription_state.started_at is
   'the earliest provider''s time of any of its events';
 comment on column subscription_state.occurred_at is
@@ -61,8 +57,7 @@ comment on column subscription_state.event_id is
 comment on column subscription_state.stream_seq is
   'the place in the log of the event that decided the status';
 comment on column subscription_state.kind is
-  'the kind that its events or their products have; of several subscription, then pro, then one_time; null: none. '
-  'Under a null and subscription the portal shows it';
+  'the kind that its events or their products have; of several subscription, then pro, then one_time; null: none';
 
 comment on view entitlement is
   'entitlement: what a user is entitled to';
@@ -86,8 +81,7 @@ comment on table credits is
 comment on column credits.user_id is
   'key';
 comment on column credits.balance is
-  'granted - reversed; the sum of the user''s ledger lines of kind one_time that never expire; below zero if '
-  'spent credits were refunded';
+  'granted - reversed: the user''s ledger lines that never expire; below zero if spent credits were refunded';
 comment on column credits.granted is
   'what was granted, after corrections';
 comment on column credits.reversed is
@@ -108,8 +102,8 @@ comment on column credit_ledger.kind is
 comment on column credit_ledger.entry is
   'grant, refund, chargeback or correction';
 comment on column credit_ledger.delta is
-  'credits; above zero for a grant, below for refund and chargeback. A correction below zero takes back an '
-  'excessive grant, above zero it gives back an excessive reversal';
+  'credits; above zero for a grant, below for refund and chargeback; a correction takes back what is excessive, '
+  'or gives it back';
 comment on column credit_ledger.reverses_line is
   'the line of the same payment with the grant that is taken back, or given back; null for a grant';
 comment on column credit_ledger.available_at is
@@ -149,8 +143,8 @@ comment on table pro_license is
 comment on column pro_license.user_id is
   'key';
 comment on column pro_license.status is
-  'active as long as one of the user''s purchases of kind pro is not wholly taken back and has not ended with its '
-  'subscription, else revoked';
+  'active while a purchase of kind pro is not wholly taken back and has not ended with its subscription, else '
+  'revoked';
 comment on column pro_license.github_username is
   'of the newest such purchase';
 comment on column pro_license.product_key is
@@ -179,8 +173,7 @@ comment on column payment.transaction_id is
 comment on column payment.order_id is
   'its names; both are names of this one payment, and no two payments have one';
 comment on column payment.provider_checkout_id is
-  'the checkout in which it was bought, as the provider names it; of a subscription only its first payment has '
-  'it; null: no event names it';
+  'the checkout in which it was bought; of a subscription only its first payment has it; null: no event names it';
 comment on column payment.subscription_id is
   'the subscription';
 comment on column payment.user_id is
@@ -236,8 +229,8 @@ comment on column reversal.total is
 comment on column reversal.paid is
   'what amount and total are parts of, taxes included; null: the payment''s amount';
 comment on column reversal.credits is
-  'how many credits it takes back, and no money; 0 beside an amount: only money, such as a tax; null: its share '
-  'of the money decides';
+  'how many credits it takes back, and no money; 0 beside an amount: only money; null: its share of the money '
+  'decides';
 comment on column reversal.occurred_at is
   'the provider''s time of the event';
 comment on column reversal.stream_seq is
@@ -264,15 +257,11 @@ comment on column processed_event.subscription_id is
 comment on column processed_event.provider_payment_id is
   'as far as they are known';
 comment on column processed_event.outcome is
-  'applied (also if its payment waits for the user of its subscription), duplicate_payment (its payment was '
-  'claimed before), stale (another event decides the status), ignored (by its action, kind or status it changes '
-  'nothing that a user has), rejected';
+  'applied, duplicate_payment, stale, ignored or rejected';
 comment on column processed_event.reason is
   'of a rejection, see above; unpaid of an ignored payment whose money has not arrived';
 comment on column processed_event.note is
-  'what was odd about an event whose purchase counts, or will count when its user is known: amount_unreadable (it '
-  'counts without its amount), units_unreadable (it counts as one unit), amount_and_units_unreadable, '
-  'one_of_several (the catalogue sells several of its items, and it grants one of them); null: nothing';
+  'what was odd about an event whose purchase counts, or will count when its user is known; null: nothing';
 comment on column processed_event.occurred_at is
   'the provider''s time';
 comment on column processed_event.received_at is
@@ -288,8 +277,7 @@ comment on column duplicate_event.event_id is
 comment on table unlisted_product is
   'unlisted_product: products that the catalogue lacks';
 comment on column unlisted_product.product is
-  'key: an id or a key that an event has named, and under which the catalogue sells nothing. If it sells the '
-  'product under another id of the event, such as that of the price, nothing is missing';
+  'key: an id or a key that an event has named, and under which the catalogue sells nothing';
 
 comment on table checkpoint is
   'checkpoint: how far the tables go';

@@ -183,10 +183,10 @@ func TestTheReferenceNamesEveryColumn(t *testing.T) {
 		if hasView {
 			_, workings, found := strings.Cut(tables, "\n### For the rules")
 			require.True(t, found)
-			_, line, found := strings.Cut(workings, "\n| `"+table+"` |")
+			_, item, found := strings.Cut(workings, "\n- `"+table+"`: ")
 			require.True(t, found, table)
-			line, _, _ = strings.Cut(line, "\n")
-			section += line
+			item, _, _ = strings.Cut(item, "\n- ")
+			section += item
 		}
 		for _, column := range columns {
 			require.Contains(t, section, "`"+column+"`", table)
