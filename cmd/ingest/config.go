@@ -164,7 +164,7 @@ func (s *streamFlags) config(name string, replicas int, keep keepFlags) eventlog
 
 // keepFlags say how much of the archived log its server keeps.
 type keepFlags struct {
-	KeepText string `name:"log-keep" env:"LOG_KEEP" placeholder:"N" help:"How much of the archived log its server keeps: a number of the newest events, or a time like 720h; the default is everything. A stream that was made without it keeps everything."`
+	KeepText string `name:"log-keep" env:"LOG_KEEP" placeholder:"N" help:"How much of the archived log its server keeps: a number of the newest events, or a time like 720h; the default is everything."`
 
 	keep archive.Keep
 }

@@ -21,7 +21,7 @@ func newMetrics(registerer prometheus.Registerer, state func() State) *metrics {
 	}, func() float64 { return float64(state().LagMessages) })
 	with.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "payfold_archive_lag_seconds",
-		Help: "Age of the oldest message that is not in the archive; 0 if there is none. While the archive cannot be read or does not answer, at least the time since then.",
+		Help: "Age of the oldest message that is not in the archive; 0 if there is none, at least the time for which it cannot be read.",
 	}, func() float64 { return state().LagSeconds })
 	with.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "payfold_archive_contradiction", Help: "1 if the archive contradicts the log: nothing is written to it.",

@@ -77,7 +77,7 @@ func NewScrubber(config ScrubConfig) *Scrubber {
 		config: config, limiter: rate.NewLimiter(rate.Limit(config.Rate), scrubBurst), damaged: map[string][]string{},
 		damage: with.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_log_scrub_damage",
-			Help: "Damaged places in the files of the embedded log, whose server is payfold; for a server of a cluster 1 if there is a message that it cannot deliver.",
+			Help: "Damaged places in the files of the embedded log (server payfold); of a cluster, 1 if a server cannot deliver a message.",
 		}, []string{"server"}),
 		ended: with.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_log_scrub_timestamp_seconds",

@@ -49,7 +49,7 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 		}),
 		current: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_log_replicas_current",
-			Help: "Replicas of the stream that have what its leader has, itself among them; the others are behind or away. 0 until the server has answered.",
+			Help: "Replicas of the stream that have what its leader has, itself among them; 0 until the server has answered.",
 		}),
 		durability: with.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_log_durability", Help: "1 for where an event is stored when it is answered 200, 0 for the others; all are 0 until the server has answered.",

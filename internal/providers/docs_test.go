@@ -134,7 +134,7 @@ var describedFacts = [numFacts]struct {
 	what    string
 	actions []events.Action
 }{
-	customer:        {"customer; decides only the partition", ofEffect},
+	customer:        {"customer", ofEffect},
 	user:            {"user", ofSale},
 	kind:            {"kind", ofSale},
 	productKey:      {"product key, if there is no product", ofSale},
@@ -147,7 +147,7 @@ var describedFacts = [numFacts]struct {
 	testMode:        {"true in test mode", ofSale},
 	transaction:     {"transaction", everyAction},
 	order:           {"order", everyAction},
-	checkout:        {"checkout in which it was bought", ofSale},
+	checkout:        {"checkout", ofSale},
 	writtenName:     {"the payment, if it has no other name", ofSale},
 	subscription:    {"subscription", ofSale},
 	paid:            {"whether the money has arrived", ofPayment},
@@ -164,13 +164,13 @@ var describedFacts = [numFacts]struct {
 	cause:           {"cause: `chargeback…`, otherwise a refund", ofReversal},
 	reversalStatus:  {"status of the reversal", ofReversal},
 	reversalAmount:  {"amount of the reversal", ofReversal},
-	reversalIn:      {"its currency, which can be another one than the payment's", ofReversal},
+	reversalIn:      {"its currency", ofReversal},
 	reversalTotal:   {"total of reversals so far", ofReversal},
 	reversalPaid:    {"what was paid, with taxes", ofReversal},
 	reversalCredits: {"credits taken back, instead of money", ofReversal},
-	cut:             {"true: the list of what was sold goes on, so it says nothing", ofSale},
-	variant:         {"decides a case of the text", ofEffect},
-	detail:          {"decides such a case, too", ofEffect},
+	cut:             {"true: the list goes on, so it says nothing", ofSale},
+	variant:         {"decides a case above", ofEffect},
+	detail:          {"also decides such a case", ofEffect},
 	begin:           {"begin, for such a case", ofEffect},
 }
 
@@ -234,14 +234,21 @@ func (p *Provider) describeEach(actions []events.Action, textOf func(meaning) st
 		case g.text == usual && usual != "":
 			out = slices.Insert(out, 0, usual)
 		case usual != "" && strings.HasPrefix(g.text, usual+", "):
-			out = append(out, "of "+p.namesOf(g.types, actions)+" also: "+strings.TrimPrefix(g.text, usual+", "))
+			out = append(out, ofTypes(p.namesOf(g.types, actions))+" also: "+strings.TrimPrefix(g.text, usual+", "))
 		case g.text != "":
-			out = append(out, "of "+p.namesOf(g.types, actions)+": "+g.text)
+			out = append(out, ofTypes(p.namesOf(g.types, actions))+": "+g.text)
 		case usual != "":
-			out = append(out, "of "+p.namesOf(g.types, actions)+": nowhere")
+			out = append(out, ofTypes(p.namesOf(g.types, actions))+": nowhere")
 		}
 	}
 	return strings.Join(out, "; ")
+}
+
+func ofTypes(names string) string {
+	if strings.HasPrefix(names, "every ") {
+		return names
+	}
+	return "of " + names
 }
 
 // namesOf names event types; an action for all of its types.
@@ -380,7 +387,7 @@ func describeItems(l list) string {
 		{"whether it is prorated", l.prorated},
 		{"begin", l.periodStart},
 		{"end", l.periodEnd},
-		{"decides a case of the text", l.variant},
+		{"decides a case above", l.variant},
 	} {
 		if part.paths != "" {
 			out += "; " + part.what + ": " + describePaths(part.paths)

@@ -44,12 +44,11 @@ func newStored(served ...string) *stored {
 		refusingSince: prometheus.NewDesc("payfold_webhook_refusing_since_timestamp_seconds",
 			"Since when this process has answered every signed delivery 503; 0 if it stored the newest one. The provider gives up after some time.", nil, nil),
 		doubtingSince: prometheus.NewDesc("payfold_webhook_refusing_signatures_since_timestamp_seconds",
-			"Since when this process has refused the signature of every delivery of the provider that had one; 0 if the newest "+
-				"signature was valid, no value before the first one.", []string{"provider"}, nil),
+			"Since when this process has refused every signature of the provider; 0 if the newest was valid, no value before "+
+				"the first one.", []string{"provider"}, nil),
 		givesUp: prometheus.NewDesc("payfold_provider_gives_up_seconds",
-			"Time until the provider stops repeating the oldest delivery that this process has refused since the last stored "+
-				"one, by its documented schedule; negative if it has stopped; infinite if this process stored the newest one, or a "+
-				"pull has got all since. No value before the first delivery to this process, and without a documented schedule.",
+			"Time until the provider stops repeating the oldest delivery refused since the last stored one; negative if it has "+
+				"stopped, infinite if nothing is missing.",
 			[]string{"provider"}, nil),
 	}
 	for _, name := range served {
