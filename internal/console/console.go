@@ -81,7 +81,7 @@ func New(config Config) *Console {
 	news := newNews(config)
 	return &Console{
 		Config: config, news: news, clock: shop, pages: with(shop),
-		measured:  browse.NewMeasures(store.LiveSchema, shop.zone, news.tell),
+		measured:  browse.NewMeasures(shop.zone, news.tell),
 		downloads: make(chan struct{}, 1),
 	}
 }

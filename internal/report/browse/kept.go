@@ -30,6 +30,7 @@ const computing = "it is being calculated; look again in a moment"
 
 // background computes values that need all rows, one at a time, so that pages keep their connections.
 type background struct {
+	zone          *time.Location // of the shop
 	timeout       time.Duration
 	firstPatience time.Duration
 	late          func() // called after a value is known for which a page has not waited
@@ -40,9 +41,9 @@ type background struct {
 // maxJobs is more than there are values of schemas. Beyond it, pages wait until one is computed.
 const maxJobs = 1000
 
-func newBackground(late func()) *background {
+func newBackground(zone *time.Location, late func()) *background {
 	return &background{
-		timeout: keptTimeout, firstPatience: firstPatience, late: late, jobs: make(chan func(context.Context), maxJobs),
+		zone: zone, timeout: keptTimeout, firstPatience: firstPatience, late: late, jobs: make(chan func(context.Context), maxJobs),
 	}
 }
 
@@ -62,12 +63,15 @@ func (b *background) run(ctx context.Context) {
 type kept[T any] struct {
 	background *background
 	age        time.Duration // how long a value is fresh at least
-	read       func(context.Context, pgx.Tx, Moment) (T, error)
+	read       reader[T]
 
 	mu      sync.Mutex
 	known   map[string]measured[T]
 	running map[string]*computation
 }
+
+// reader reads a value of one moment, whose days begin in a zone.
+type reader[T any] func(ctx context.Context, tx pgx.Tx, now Moment, zone *time.Location) (T, error)
 
 // measured is a value of one schema. Its Moment is the moment of the computation.
 type measured[T any] struct {
@@ -94,7 +98,7 @@ type computation struct {
 	left  bool          // a page has not waited for it
 }
 
-func newKept[T any](b *background, age time.Duration, read func(context.Context, pgx.Tx, Moment) (T, error)) *kept[T] {
+func newKept[T any](b *background, age time.Duration, read reader[T]) *kept[T] {
 	return &kept[T]{background: b, age: age, read: read, known: map[string]measured[T]{}, running: map[string]*computation{}}
 }
 
@@ -189,7 +193,7 @@ func (k *kept[T]) compute(ctx context.Context, db *store.Store) (out measured[T]
 		if _, err := tx.Exec(ctx, timeout, store.Milliseconds(k.background.timeout)); err != nil {
 			return err
 		}
-		out.value, err = k.read(ctx, tx, out.Moment)
+		out.value, err = k.read(ctx, tx, out.Moment, k.background.zone)
 		return err
 	})
 	stopped := ctx.Err() != nil

@@ -32,41 +32,16 @@ type Measures struct {
 	ungranted *kept[[]Ungranted]
 }
 
-// NewMeasures returns Measures that know nothing yet. Apps spend what the schema live grants. Days begin in the shop's
-// time zone, which must be one of the time zone database. late is called when a number is known that a caller has not
-// waited for.
-func NewMeasures(live string, zone *time.Location, late func()) *Measures {
-	b, quick := newBackground(late), newBackground(late)
+// NewMeasures returns Measures that know nothing yet. Days begin in the shop's time zone, which must be one of the time
+// zone database. late is called when a number is known that a caller has not waited for.
+func NewMeasures(zone *time.Location, late func()) *Measures {
+	b, quick := newBackground(zone, late), newBackground(zone, late)
 	return &Measures{
 		background: b, quick: quick, zone: zone,
-		figures: newKept(quick, 0, func(ctx context.Context, tx pgx.Tx, now Moment) (Figures, error) {
-			today := page.DateOf(now.At, zone)
-			return readFigures(ctx, tx, now, page.StartOfDay(today.AddDate(0, 0, -1), zone), page.StartOfDay(today, zone))
-		}),
-		ungranted: newKept(quick, 0, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]Ungranted, error) {
-			if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
-				return nil, err
-			}
-			return readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases)
-		}),
-		revenue: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]RevenueDay, error) {
-			return readRevenue(ctx, tx, zone)
-		}),
-		recurring: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, now Moment) (recurringRevenue, error) {
-			return readRecurring(ctx, tx, now.At, zone)
-		}),
-		subscriptions: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]lives, error) {
-			return readSubscriptions(ctx, tx, zone)
-		}),
-		trials: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, _ Moment) ([]trial, error) {
-			return readTrials(ctx, tx, zone)
-		}),
-		credits: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, now Moment) ([]ExpiringCredits, error) {
-			return readCredits(ctx, tx, now.Schema == live, zone)
-		}),
-		standing: newKept(b, keptAge, func(ctx context.Context, tx pgx.Tx, now Moment) (Standing, error) {
-			return readStanding(ctx, tx, now.Schema == live)
-		}),
+		figures: newKept(quick, 0, readFiguresOfToday), ungranted: newKept(quick, 0, readShownUngranted),
+		revenue: newKept(b, keptAge, readRevenue), recurring: newKept(b, keptAge, readRecurring),
+		subscriptions: newKept(b, keptAge, readSubscriptions), trials: newKept(b, keptAge, readTrials),
+		credits: newKept(b, keptAge, readCredits), standing: newKept(b, keptAge, readStanding),
 	}
 }
 
@@ -227,8 +202,8 @@ type ExpiringCredits struct {
 //go:embed measured_credits.sql
 var creditsSQL string
 
-func readCredits(ctx context.Context, tx pgx.Tx, live bool, zone *time.Location) ([]ExpiringCredits, error) {
-	rows, _ := tx.Query(ctx, creditsSQL, live, zone.String()) // CollectRows returns its error
+func readCredits(ctx context.Context, tx pgx.Tx, now Moment, zone *time.Location) ([]ExpiringCredits, error) {
+	rows, _ := tx.Query(ctx, creditsSQL, now.isLive(), zone.String()) // CollectRows returns its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (e ExpiringCredits, err error) {
 		var month *time.Time
 		if err = row.Scan(&e.Kind, &month, &e.Credits); err != nil {

@@ -240,13 +240,13 @@ func TestMeasuresAreThoseOfANaiveCount(t *testing.T) {
 			rows := readRows(ctx, rt, tx)
 			span, err := SpanOf(rows.now.AddDate(0, 0, -110), time.Time{}, rows.now, by, zone)
 			require.NoError(rt, err)
-			days, err := readRevenue(ctx, tx, zone)
+			days, err := readRevenue(ctx, tx, Moment{}, zone)
 			require.NoError(rt, err)
-			monthly, err := readRecurring(ctx, tx, rows.now, zone)
+			monthly, err := readRecurring(ctx, tx, Moment{At: rows.now}, zone)
 			require.NoError(rt, err)
-			all, err := readSubscriptions(ctx, tx, zone)
+			all, err := readSubscriptions(ctx, tx, Moment{}, zone)
 			require.NoError(rt, err)
-			trials, err := readTrials(ctx, tx, zone)
+			trials, err := readTrials(ctx, tx, Moment{}, zone)
 			require.NoError(rt, err)
 			rows.requireRevenue(rt, revenueByCurrency(days, span), span, seen)
 			rows.requireRecurring(rt, monthly.of(span), span, seen)
@@ -303,7 +303,7 @@ func TestATrialIsPaidLaterOnlyByWhatIsPaidAfterIt(t *testing.T) {
 				_, err := live.Apply(ctx, s, fixture.AnyMode, batch, advance(batch, 0))
 				require.NoError(t, err)
 				require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
-					trials, err := readTrials(ctx, tx, time.UTC)
+					trials, err := readTrials(ctx, tx, Moment{}, time.UTC)
 					require.NoError(t, err)
 					want.began = page.DateOf(began, time.UTC)
 					require.Equal(t, []trial{want}, trials)
@@ -588,7 +588,7 @@ func TestCreditsAreWhatUsersCanSpend(t *testing.T) {
 		applyNow(ctx, t, s, uint64(len(bodies)), more...)
 		require.NoError(rt, s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			zone := drawZone(rt)
-			got, err := readCredits(ctx, tx, true, zone)
+			got, err := readCredits(ctx, tx, Moment{Schema: store.LiveSchema}, zone)
 			require.NoError(rt, err)
 			key := func(kind string, month *time.Time) string {
 				if month == nil {

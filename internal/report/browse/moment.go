@@ -23,6 +23,9 @@ type Moment struct {
 	indexed bool // the events have an index by sequence
 }
 
+// isLive reports whether the tables are those whose grants apps spend.
+func (m Moment) isLive() bool { return m.Schema == store.LiveSchema }
+
 // ErrNotIndexed means that tables which a rebuild fills cannot be read event by event. Their
 // indexes are made at the end of a rebuild with --until, or by a promotion.
 var ErrNotIndexed = errors.New("these tables have no index of their events; a promotion makes it, and a rebuild --until at its end")

@@ -11,6 +11,7 @@ import (
 	"github.com/payfold/payfold/internal/lag"
 	"github.com/payfold/payfold/internal/reconcile"
 	"github.com/payfold/payfold/internal/report/explain"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/report/status"
 	"github.com/payfold/payfold/internal/store"
 )
@@ -72,6 +73,11 @@ func (m *Measures) Figures(ctx context.Context, db *store.Store) (out Figures, e
 		out.Moment = purchases.Moment
 	}
 	return out, nil
+}
+
+func readFiguresOfToday(ctx context.Context, tx pgx.Tx, now Moment, zone *time.Location) (Figures, error) {
+	today := page.DateOf(now.At, zone)
+	return readFigures(ctx, tx, now, page.StartOfDay(today.AddDate(0, 0, -1), zone), page.StartOfDay(today, zone))
 }
 
 // readFigures reads the figures. today and yesterday are when these days began.

@@ -38,7 +38,7 @@ type paidPeriod struct {
 var recurringSQL string
 
 // readRecurring adds up the changes up to now. It holds the periods of one subscription in memory.
-func readRecurring(ctx context.Context, tx pgx.Tx, now time.Time, zone *time.Location) (out recurringRevenue, err error) {
+func readRecurring(ctx context.Context, tx pgx.Tx, now Moment, zone *time.Location) (out recurringRevenue, err error) {
 	sums := map[recurringKey]*big.Int{}
 	var of string
 	var own []paidPeriod
@@ -48,7 +48,7 @@ func readRecurring(ctx context.Context, tx pgx.Tx, now time.Time, zone *time.Loc
 	var from, end, until *time.Time
 	_, err = pgx.ForEachRow(rows, []any{&subscription, &currency, &amount, &from, &end, &until}, func() error {
 		if subscription != of {
-			addRecurring(sums, own, now, zone)
+			addRecurring(sums, own, now.At, zone)
 			of, own = subscription, own[:0]
 		}
 		if from == nil || end == nil || !from.Before(*end) {
@@ -58,7 +58,7 @@ func readRecurring(ctx context.Context, tx pgx.Tx, now time.Time, zone *time.Loc
 		own = append(own, paidPeriod{currency, monthly(amount, *from, *end), *from, *until})
 		return nil
 	})
-	addRecurring(sums, own, now, zone)
+	addRecurring(sums, own, now.At, zone)
 	for key, by := range sums {
 		if by.Sign() != 0 {
 			out.changes = append(out.changes, recurringChange{time.Unix(key.date, 0).UTC(), key.currency, sum(by)})

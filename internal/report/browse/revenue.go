@@ -58,7 +58,7 @@ func since(days []RevenueDay, span Span) []RevenueDay {
 //go:embed revenue_paid.sql
 var revenuePaidSQL string
 
-func readRevenue(ctx context.Context, tx pgx.Tx, zone *time.Location) ([]RevenueDay, error) {
+func readRevenue(ctx context.Context, tx pgx.Tx, _ Moment, zone *time.Location) ([]RevenueDay, error) {
 	days := revenueDays{}
 	rows, _ := tx.Query(ctx, revenuePaidSQL, zone.String()) // ForEachRow returns its error
 	var d RevenueDay

@@ -58,7 +58,7 @@ func advance(part []events.Event, after uint64) store.Advance {
 
 func revenueOf(ctx context.Context, t require.TestingT, s *store.Store) (days []RevenueDay) {
 	require.NoError(t, s.View(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		days, err = readRevenue(ctx, tx, time.UTC)
+		days, err = readRevenue(ctx, tx, Moment{}, time.UTC)
 		return err
 	}))
 	return days

@@ -53,7 +53,7 @@ func apply(ctx context.Context, t *testing.T, s *store.Store, after uint64, bodi
 // running returns measures of a shop in UTC that are computed until the test ends.
 func running(ctx context.Context, t *testing.T) *Measures {
 	t.Helper()
-	measures := NewMeasures(store.LiveSchema, time.UTC, func() {})
+	measures := NewMeasures(time.UTC, func() {})
 	ctx, stop := context.WithCancel(ctx)
 	stopped := make(chan struct{})
 	go func() {

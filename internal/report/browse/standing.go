@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -44,11 +45,11 @@ var pastDueSQL string
 //go:embed debts.sql
 var debtsSQL string
 
-func readStanding(ctx context.Context, tx pgx.Tx, live bool) (s Standing, err error) {
+func readStanding(ctx context.Context, tx pgx.Tx, now Moment, _ *time.Location) (s Standing, err error) {
 	if s.PastDue, err = readAmounts(ctx, tx, "the subscriptions that are past due", pastDueSQL); err != nil {
 		return s, err
 	}
-	if !live { // apps spend what the live tables grant
+	if !now.isLive() { // apps spend what the live tables grant
 		return s, nil
 	}
 	if err = tx.QueryRow(ctx, debtsSQL, maxDebtors, maxOwing).Scan(&s.Debtors, &s.Owed, &s.Owing, &s.AllOwed); err != nil {

@@ -30,7 +30,7 @@ type lives struct {
 //go:embed measured_subscriptions.sql
 var subscriptionsSQL string
 
-func readSubscriptions(ctx context.Context, tx pgx.Tx, zone *time.Location) ([]lives, error) {
+func readSubscriptions(ctx context.Context, tx pgx.Tx, _ Moment, zone *time.Location) ([]lives, error) {
 	rows, _ := tx.Query(ctx, subscriptionsSQL, zone.String()) // CollectRows returns its error
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (l lives, err error) {
 		return l, row.Scan(&l.began, &l.ended, &l.count)
@@ -94,7 +94,7 @@ type trial struct {
 //go:embed measured_trials.sql
 var trialsSQL string
 
-func readTrials(ctx context.Context, tx pgx.Tx, zone *time.Location) (all []trial, err error) {
+func readTrials(ctx context.Context, tx pgx.Tx, _ Moment, zone *time.Location) (all []trial, err error) {
 	rows, _ := tx.Query(ctx, trialsSQL) // ForEachRow returns its error
 	var written []byte
 	var paid *time.Time

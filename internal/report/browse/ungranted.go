@@ -41,6 +41,14 @@ const (
 //go:embed rejected_money.sql
 var rejectedMoneySQL string
 
+// readShownUngranted reads what a page shows.
+func readShownUngranted(ctx context.Context, tx pgx.Tx, _ Moment, _ *time.Location) ([]Ungranted, error) {
+	if _, err := tx.Exec(ctx, inOrderOfIndexes); err != nil {
+		return nil, err
+	}
+	return readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases)
+}
+
 // readUngranted groups the purchases of the newest rejected events, at most limit; the most money first. There
 // are at most maxGroups, each with at most maxOfEach of its purchases.
 func readUngranted(ctx context.Context, tx pgx.Tx, limit int64, maxGroups, maxOfEach int) (out []Ungranted, err error) {
