@@ -155,12 +155,12 @@ func TestABalanceIsTheSumOfAllLinesBeforeIt(t *testing.T) {
 		lines.Items = append(lines.Items, projections.LedgerLine{Delta: delta})
 	}
 	var sums []int64
-	for _, line := range balances(lines) {
+	for _, line := range lines.WithSums() {
 		sums = append(sums, *line.Sum)
 	}
 	require.Equal(t, []int64{17, 13}, sums)
 	lines.NotSummed = true
-	require.Nil(t, balances(lines)[0].Sum)
+	require.Nil(t, lines.WithSums()[0].Sum)
 }
 
 func TestALinkToAPlaceInAPageKeepsTheSchema(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,43 +20,51 @@ const (
 )
 
 // csvAnswer is an answer in CSV as RFC 4180 has it. The answer begins with its first rows; until then another one can
-// be given.
-type csvAnswer struct {
-	w      http.ResponseWriter
-	csv    *csv.Writer
-	name   string
-	header []string
-	begun  bool
-	rows   int
+// be given. Its columns are those of the rows R in JSON.
+type csvAnswer[R any] struct {
+	w     http.ResponseWriter
+	csv   *csv.Writer
+	name  string
+	begun bool
+	rows  int
 }
 
-func (a *csvAnswer) begin() error {
+func (a *csvAnswer[R]) begin() error {
 	if a.begun {
 		return nil
 	}
 	a.begun = true
 	a.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
 	a.w.Header().Set("Content-Disposition", `attachment; filename="`+a.name+`.csv"`)
-	return a.csv.Write(a.header)
+	return a.csv.Write(page.Columns[R]())
 }
 
-func (a *csvAnswer) write(rows [][]string) error {
+func (a *csvAnswer[R]) write(rows []R) error {
 	if err := a.begin(); err != nil {
 		return err
 	}
 	if a.rows += len(rows); a.rows > maxDownloadRows {
 		return fmt.Errorf("a download has at most %d rows; limit the list to a shorter time", maxDownloadRows)
 	}
-	return a.csv.WriteAll(rows)
+	for i := range rows {
+		var cells []string
+		for _, value := range page.Cells(rows[i]) {
+			cells = append(cells, cell(value))
+		}
+		if err := a.csv.Write(cells); err != nil {
+			return err
+		}
+	}
+	a.csv.Flush()
+	return a.csv.Error()
 }
 
-// writeRows writes rows of CSV.
-type writeRows func([][]string) error
+// eachRow calls write with all rows of a list.
+type eachRow[R any] func(ctx context.Context, asked query, tables *store.Store, write func([]R) error) error
 
-// routeWithCSV serves a page at a path, and its rows as CSV with ?format=csv.
-func (c *Console) routeWithCSV(
-	mux *http.ServeMux, path string, of parameters, read func(*http.Request, query) (view, error),
-	header []string, rows func(context.Context, query, *store.Store, writeRows) error,
+// withCSV serves a page at a path, and its rows as CSV with ?format=csv.
+func withCSV[R any](
+	c *Console, mux *http.ServeMux, path string, of parameters, read func(*http.Request, query) (view, error), each eachRow[R],
 ) {
 	shown := c.page(of, read)
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -65,17 +72,14 @@ func (c *Console) routeWithCSV(
 			shown(w, r)
 			return
 		}
-		c.download(w, r, strings.TrimPrefix(path, "/"), of, header, rows)
+		download(c, w, r, strings.TrimPrefix(path, "/"), of, each)
 	})
 }
 
 // download answers with all rows, of one moment. If an error comes after the first rows, it cuts the connection: nobody
 // then takes the file for a whole one. One download runs at a time, because each holds a connection to the database for
 // its whole time.
-func (c *Console) download(
-	w http.ResponseWriter, r *http.Request, name string, of parameters, header []string,
-	rows func(context.Context, query, *store.Store, writeRows) error,
-) {
+func download[R any](c *Console, w http.ResponseWriter, r *http.Request, name string, of parameters, each eachRow[R]) {
 	ctx, cancel := context.WithTimeout(r.Context(), downloadTimeout)
 	defer cancel()
 	asked, err := c.queryOf(r, of)
@@ -86,14 +90,14 @@ func (c *Console) download(
 		c.refuse(w, r, asked, ctx.Err())
 		return
 	}
-	out := &csvAnswer{w: w, csv: csv.NewWriter(w), name: name, header: header}
+	out := &csvAnswer[R]{w: w, csv: csv.NewWriter(w), name: name}
 	out.csv.UseCRLF = true
 	var tables *store.Store
 	if err == nil {
 		tables, err = c.tablesOf(ctx, asked.schema)
 	}
 	if err == nil {
-		err = rows(ctx, asked, tables, out.write)
+		err = each(ctx, asked, tables, out.write)
 	}
 	if err == nil {
 		if err = out.begin(); err == nil {
@@ -111,26 +115,19 @@ func (c *Console) download(
 	}
 }
 
-// text is a text in CSV. Spreadsheets take a cell that begins with one of these characters for a formula; the quote
-// before it prevents that.
-func text(value string) string {
-	value = page.Clean(value)
-	if value != "" && strings.ContainsRune("=+-@'", rune(value[0])) {
-		return "'" + value
-	}
-	return value
-}
-
-func number(n *int64) string {
-	if n == nil {
+// cell is a value in CSV; nil is an empty cell. Spreadsheets take a text that begins with one of these characters for a
+// formula; the quote before it prevents that.
+func cell(value any) string {
+	switch v := value.(type) {
+	case nil:
 		return ""
+	case time.Time:
+		return v.UTC().Format(time.RFC3339)
+	case string:
+		if v = page.Clean(v); v != "" && strings.ContainsRune("=+-@'", rune(v[0])) {
+			return "'" + v
+		}
+		return v
 	}
-	return strconv.FormatInt(*n, 10)
-}
-
-func utc(t *time.Time) string {
-	if t == nil || t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
+	return fmt.Sprint(value)
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/report/browse"
@@ -15,8 +14,6 @@ type rowList[R any] struct {
 	rows            *browse.Rows[R]
 	template, title string
 	filters         []string // the parameters of its filter
-	header          []string
-	cells           func(R) []string // of a row in CSV; texts go through text
 }
 
 // rowsPage is a page of a list, with the filter that its form shows.
@@ -37,52 +34,27 @@ var statuses = []string{
 var payments = rowList[browse.PaymentItem]{
 	rows: browse.Payments, template: "payments.html", title: "Payments",
 	filters: []string{"product", "kind", "provider", "refunded", "from", "to"},
-	header: strings.Split("payment,customer,kind,product,amount_minor,refunded_minor,currency,credits,"+
-		"fully_reversed_utc,occurred_utc,provider,event,seq", ","),
-	cells: func(p browse.PaymentItem) []string {
-		return []string{
-			text(p.ID), text(p.UserID), text(p.Kind), text(p.Product), number(p.Amount), number(p.Refunded), text(p.Currency),
-			number(p.Credits), utc(p.ReversedAt), utc(&p.OccurredAt), text(p.Provider), text(p.EventID), number(&p.StreamSeq),
-		}
-	},
 }
 
 var subscriptions = rowList[browse.SubscriptionItem]{
 	rows: browse.Subscriptions, template: "subscriptions.html", title: "Subscriptions",
 	filters: []string{"status", "product", "kind", "provider", "ends_before", "from", "to"},
-	header:  strings.Split("subscription,customer,status,product,kind,period_end_utc,status_since_utc,provider,event", ","),
-	cells: func(s browse.SubscriptionItem) []string {
-		return []string{
-			text(s.ID), text(s.UserID), text(s.Status), text(s.Product), text(s.Kind), utc(s.PeriodEnd), utc(s.OccurredAt),
-			text(s.Provider), text(s.EventID),
-		}
-	},
 }
 
 var customers = rowList[browse.CustomerItem]{
 	rows: browse.Customers, template: "customers.html", title: "Customers",
 	filters: []string{"status", "product", "ends_before"},
-	header:  strings.Split("customer,status,product,period_end_utc,credits_of_packs,licence", ","),
-	cells: func(c browse.CustomerItem) []string {
-		return []string{text(c.UserID), text(c.Status), text(c.Product), utc(c.PeriodEnd), number(c.Packs), text(c.License)}
-	},
 }
 
 // list serves a list as a page and as CSV.
 func list[R any](c *Console, mux *http.ServeMux, path string, l rowList[R]) {
 	of := chosen(append(l.filters, "limit", "after", "format")...)
-	c.routeWithCSV(mux, path, of, c.ofTables(l.page), l.header, func(ctx context.Context, asked query, tables *store.Store, write writeRows) error {
+	withCSV(c, mux, path, of, c.ofTables(l.page), func(ctx context.Context, asked query, tables *store.Store, write func([]R) error) error {
 		f, err := l.filter(asked)
 		if err != nil {
 			return err
 		}
-		return l.rows.Each(ctx, tables, f, func(rows []R) error {
-			var cells [][]string
-			for _, row := range rows {
-				cells = append(cells, l.cells(row))
-			}
-			return write(cells)
-		})
+		return l.rows.Each(ctx, tables, f, write)
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/browse"
@@ -95,46 +94,51 @@ func (c *Console) measure(ctx context.Context, asked query, tables *store.Store)
 	return out, err
 }
 
-// measuresHeader names the columns of measureRows.
-var measuresHeader = strings.Split("measure,from,to,currency,of,value", ",")
-
-func (c *Console) measuresCSV(ctx context.Context, asked query, tables *store.Store, write writeRows) error {
+func (c *Console) measureRows(ctx context.Context, asked query, tables *store.Store, write func([]measureRow) error) error {
 	answer, err := c.measure(ctx, asked, tables)
 	if err != nil {
 		return err
 	}
-	return write(measureRows(answer))
+	return write(rowsOf(answer))
 }
 
-// measureRows has one row for each number, so that a spreadsheet can filter and pivot them. Amounts are in minor units.
-func measureRows(m browse.MeasuresAnswer) (out [][]string) {
-	line := func(measure string, p browse.Period, currency, of, value string) {
-		out = append(out, []string{measure, utc(&p.From), utc(&p.To), text(currency), text(of), value})
+// measureRow is one number, so that a spreadsheet can filter and pivot them. Amounts are in minor units.
+type measureRow struct {
+	Measure string `json:"measure"`
+	browse.Period
+	Currency string `json:"currency"`
+	Of       string `json:"of"`
+	Value    any    `json:"value"`
+}
+
+func rowsOf(m browse.MeasuresAnswer) (out []measureRow) {
+	line := func(measure string, p browse.Period, currency, of string, value any) {
+		out = append(out, measureRow{measure, p, currency, of, value})
 	}
 	for _, c := range m.Revenue.Items {
 		for _, p := range c.Periods {
-			line("payments", p.Period, c.Currency, "", strconv.FormatInt(p.Payments, 10))
-			line("gross", p.Period, c.Currency, "", p.Gross.String())
-			line("refunded", p.Period, c.Currency, "", p.Refunded.String())
-			line("net", p.Period, c.Currency, "", p.Net.String())
+			line("payments", p.Period, c.Currency, "", p.Payments)
+			line("gross", p.Period, c.Currency, "", p.Gross)
+			line("refunded", p.Period, c.Currency, "", p.Refunded)
+			line("net", p.Period, c.Currency, "", p.Net)
 			line("refund_rate", p.Period, c.Currency, "", csvShare(p.Rate))
 		}
 	}
 	for _, c := range m.Recurring.Items {
 		for _, p := range c.Periods {
-			line("monthly_recurring_revenue", p.Period, c.Currency, "", p.Monthly.String())
+			line("monthly_recurring_revenue", p.Period, c.Currency, "", p.Monthly)
 		}
 	}
 	for _, p := range m.Subscriptions.Items {
-		line("new_subscriptions", p.Period, "", "", strconv.FormatInt(p.New, 10))
-		line("ended_subscriptions", p.Period, "", "", strconv.FormatInt(p.Ended, 10))
-		line("active_subscriptions", p.Period, "", "", strconv.FormatInt(p.Active, 10))
+		line("new_subscriptions", p.Period, "", "", p.New)
+		line("ended_subscriptions", p.Period, "", "", p.Ended)
+		line("active_subscriptions", p.Period, "", "", p.Active)
 		line("churn", p.Period, "", "", csvShare(p.Churn))
 	}
 	for _, p := range m.Trials.Items {
-		line("trials_begun", p.Period, "", "", strconv.FormatInt(p.Begun, 10))
-		line("trials_running", p.Period, "", "", strconv.FormatInt(p.Running, 10))
-		line("trials_converted", p.Period, "", "", strconv.FormatInt(p.Converted, 10))
+		line("trials_begun", p.Period, "", "", p.Begun)
+		line("trials_running", p.Period, "", "", p.Running)
+		line("trials_converted", p.Period, "", "", p.Converted)
 		line("trial_conversion", p.Period, "", "", csvShare(p.Rate))
 	}
 	for _, e := range m.Credits.Items {
@@ -142,7 +146,7 @@ func measureRows(m browse.MeasuresAnswer) (out [][]string) {
 		if e.Month != nil {
 			p = browse.Period{From: *e.Month, To: e.End}
 		}
-		line("credits_expiring", p, "", e.Kind, e.Credits.String())
+		line("credits_expiring", p, "", e.Kind, e.Credits)
 	}
 	return out
 }

@@ -78,10 +78,6 @@ var ofInvitations = parameters{"limit": nil, "format": choices["format"], "statu
 func (c *Console) listInvitations(r *http.Request, asked query) (view, error) {
 	after := invitations.Key{UserID: asked.Get("user"), Repository: asked.Get("repository"), PaymentID: asked.Get("payment")}
 	list, err := browse.Invitations(r.Context(), c.Tables, after, asked.Get("status"), asked.limit)
-	for i := range list.Items {
-		one := &list.Items[i]
-		c.hideName(&one.Invitation)
-		one.Waits = one.Why()
-	}
+	c.hideWaits(list.Items)
 	return view{"invitations.html", "Invitations", list.Moment, invitationsPage{list, asked.Get("status"), invitations.Statuses}, nil}, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/payfold/payfold/internal/invitations"
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/report/status"
@@ -50,6 +51,14 @@ func (c *Console) hideNotes(wallet *explain.Wallet) {
 func (c *Console) hideNames(list []invitations.Invitation) {
 	for i := range list {
 		c.hideName(&list[i])
+	}
+}
+
+// hideWaits masks the name in what each invitation waits for, too.
+func (c *Console) hideWaits(list []browse.Invitation) {
+	for i := range list {
+		c.hideName(&list[i].Invitation)
+		list[i].Waits = list[i].Why()
 	}
 }
 

@@ -39,7 +39,6 @@ var pages = parse(template.New("").Funcs(template.FuncMap{
 	"seconds":     func(s float64) string { return page.Duration(time.Duration(s * float64(time.Second))) },
 	"implicit":    func(id string) bool { return strings.HasPrefix(id, projections.ImplicitSubscription("")) },
 	"mask":        mask,
-	"balances":    balances,
 	"noteMeaning": explain.NoteMeaning,
 	"unclaimed":   func(p *explain.Payment) string { return explain.NotClaimed(p.Payment, "buyer") },
 	"counted":     func(n any, thing string) string { return page.Count(integer(n), thing) },
@@ -152,26 +151,6 @@ func ago(now, t time.Time) string {
 		return noValue
 	}
 	return relative(now.Sub(t))
-}
-
-// balanceLine is a ledger line with the sum of all lines up to it.
-type balanceLine struct {
-	projections.LedgerLine
-	Sum *int64 // nil: not known
-}
-
-// balances adds the sums.
-func balances(l explain.Lines) (out []balanceLine) {
-	sum := l.EarlierSum
-	for _, line := range l.Items {
-		sum += line.Delta
-		with := balanceLine{LedgerLine: line}
-		if !l.NotSummed {
-			with.Sum = new(sum)
-		}
-		out = append(out, with)
-	}
-	return out
 }
 
 var (

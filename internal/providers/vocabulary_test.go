@@ -125,8 +125,9 @@ func addKeys(keys map[string]bool, n *node) {
 
 // ownWords are keys that are also columns, labels or words of payfold.
 var ownWords = []string{
-	"amount", "credits", "event_id", "event_type", "id", "key", "kind", "order", "order_id", "product", "provider_payment_id",
-	"reason", "status", "subscription", "subscription_id", "timestamp", "transaction", "transaction_id", "type", "user_id",
+	"action", "amount", "credits", "currency", "event_id", "event_type", "github_username", "id", "key", "kind",
+	"occurred_at", "order", "order_id", "period_end", "period_start", "product", "provider_payment_id", "reason",
+	"status", "subscription", "subscription_id", "timestamp", "transaction", "transaction_id", "type", "user_id",
 }
 
 // textsOf returns the texts of a file that a person or a database reads, with its comments, and its string literals. Of a

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -18,23 +17,16 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 		fmt.Fprintf(errors, "%s: no requests to GitHub before %s (%s): %s\n",
 			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, page.Clean(pause.Reason))
 	}
-	if asJSON {
-		list := slices.Clone(all.Invitations)
-		for i, one := range list {
-			if one.Reason == nil && one.Status == invitations.Pending {
-				list[i].Reason = new(one.Why())
-			}
+	list := slices.Clone(all.Invitations)
+	for i, one := range list {
+		if why := one.Why(); why != "-" {
+			list[i].Reason = &why
 		}
+	}
+	if asJSON {
 		return page.JSONLines(w, list)
 	}
-	var rows [][]any
-	for _, one := range all.Invitations {
-		rows = append(rows, []any{
-			one.UserID, one.GitHubUser, cmp.Or(one.Repository, "-"), one.PaymentID, one.Status,
-			one.ChangedAt.UTC().Format(time.RFC3339), one.Why(),
-		})
-	}
-	return page.Table(w, "", "USER,GITHUB,REPOSITORY,PAYMENT,STATUS,SINCE,REASON", rows)
+	return page.Write(w, false, nil, func(p *page.Page) { page.Rows(p, list) })
 }
 
 // Retried writes the repositories that a user will be invited to again.

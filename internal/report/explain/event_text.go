@@ -17,9 +17,10 @@ func (e Event) text(p *page.Page) {
 		p.Line("The database said: %s", e.Quarantined.Error)
 	}
 	p.Section("ARRIVED")
-	p.Fields("seq", event.StreamSeq, "type", page.Name(event.EventType), "received", event.ReceivedAt,
-		"provider's time", event.OccurredAt, "kind", page.Name(event.Kind), "user", page.Name(event.UserID),
-		"subscription", page.Name(event.SubscriptionID), "payment", page.Name(event.ProviderPaymentID), "unknown product", page.Name(event.Product))
+	p.Row(event.ProcessedEvent, "event_id", "outcome", "reason", "action")
+	if event.Product != "" {
+		p.Line("  unknown product: %s", page.Name(event.Product))
+	}
 	e.duplicatesText(p)
 	if e.Payment != nil {
 		paymentText(p, e.Payment.Payment)
@@ -30,7 +31,8 @@ func (e Event) text(p *page.Page) {
 	}
 	if !e.Grants.Empty() {
 		p.Section("GRANTS of this payment, with what is left of them")
-		grantsText(p, e.Grants)
+		earlier(p, e.Grants, "grants")
+		page.Rows(p, e.Grants.Items)
 	}
 	if len(e.Others.Items) > 0 {
 		p.Section("OTHER EVENTS of this payment")
@@ -59,18 +61,7 @@ func (e Event) duplicatesText(p *page.Page) {
 	if e.LogFault != "" {
 		p.Line("  (times and bodies are in the log, which cannot be read: %s)", e.LogFault)
 	}
-	var rows [][]any
-	for _, d := range e.Duplicates.Items {
-		body := "-"
-		if d.SameBody != nil {
-			body = "the same"
-			if !*d.SameBody {
-				body = "DIFFERENT"
-			}
-		}
-		rows = append(rows, []any{d.Seq, d.ReceivedAt, body})
-	}
-	p.Table("seq,received,body", rows)
+	page.Rows(p, e.Duplicates.Items)
 }
 
 func moreTimes(n int64) string {
@@ -85,10 +76,7 @@ func (e Event) outOfOrderText(p *page.Page) {
 		return
 	}
 	p.Section("OUT OF ORDER: applied out of the log's order; to settle it: projector settle")
-	for _, d := range e.OutOfOrder {
-		p.Line("  %s (seq %d) was applied after %s (seq %d), which has the same %s; noticed %s",
-			page.Name(d.EventID), d.StreamSeq, page.Name(d.LaterEventID), d.LaterSeq, page.Words(d.Shared), at(d.NoticedAt))
-	}
+	page.Rows(p, e.OutOfOrder)
 }
 
 // eventsText lists events with what each did. It names an event's user only if that is not

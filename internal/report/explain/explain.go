@@ -189,8 +189,7 @@ func (p Pending) Write(w io.Writer, asJSON bool) error {
 		out.Section("%s: not applied yet", p.EventID)
 		out.Line("It is in the log; no projector has applied it. projector status shows how far they are.")
 		out.Section("ARRIVED")
-		out.Fields("seq", p.Seq, "type", p.EventType, "received", p.ReceivedAt,
-			"provider's time", p.OccurredAt, "partition", p.Partition)
+		out.Row(p, "event_id")
 	})
 }
 

@@ -209,7 +209,7 @@ func TestARevokedLicenceNamesTheEventThatEndedIt(t *testing.T) {
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, user.Write(&text, false))
-	require.Regexp(t, `LICENCE of user u1: revoked\n(.*\n)+ +ended by +e2\n`, text.String())
+	require.Regexp(t, `LICENCE of user u1: revoked\n(.*\n)+ +event +e2\n`, text.String())
 }
 
 func TestJSONHasTheColumnsThatPeopleRead(t *testing.T) {

@@ -74,6 +74,26 @@ func sumOf(lines []projections.LedgerLine) (sum int64) {
 	return sum
 }
 
+// Balanced is a ledger line with the sum of all lines up to it.
+type Balanced struct {
+	projections.LedgerLine
+	Sum *int64 `db:"sum"` // nil: not known
+}
+
+// WithSums returns the lines with their sums.
+func (l Lines) WithSums() (out []Balanced) {
+	sum := l.EarlierSum
+	for _, line := range l.Items {
+		sum += line.Delta
+		with := Balanced{LedgerLine: line}
+		if !l.NotSummed {
+			with.Sum = new(sum)
+		}
+		out = append(out, with)
+	}
+	return out
+}
+
 // MarshalJSON implements json.Marshaler: earlier_sum and the items' deltas add up to sum. Both sums
 // are null if they were not computed.
 func (l Lines) MarshalJSON() ([]byte, error) {

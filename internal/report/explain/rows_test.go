@@ -187,5 +187,5 @@ func TestASubscriptionOfAnotherKindSaysWhyItIsNotShown(t *testing.T) {
 	require.NoError(t, err)
 	var text bytes.Buffer
 	require.NoError(t, rows.Write(&text, false))
-	require.Regexp(t, `shown +no: it is of kind pro\n`, text.String())
+	require.Regexp(t, `Shown to its user: no: it is of kind pro\.\n`, text.String())
 }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,53 +11,19 @@ import (
 
 func paymentText(p *page.Page, payment projections.Payment) {
 	p.Section("PAYMENT %s", page.Name(payment.ProviderPaymentID))
-	user := page.Name(payment.UserID)
 	if payment.UserID == "" {
-		user = "none yet: " + NotClaimed(payment, "user")
+		p.Line("  It has no user yet: %s.", NotClaimed(payment, "user"))
 	}
-	p.Fields("transaction", page.Name(payment.TransactionID), "order", page.Name(payment.OrderID), "checkout", page.Name(payment.ProviderCheckoutID), "user", user,
-		"first event", page.Name(payment.EventID)+" of "+at(payment.OccurredAt), "kind", page.Name(payment.Kind), "product", page.Name(payment.ProductKey),
-		"subscription", page.Name(payment.SubscriptionID), "credits", payment.Credits,
-		"amount", money(payment.Amount, payment.Currency), "refunded", money(payment.RefundedAmount, payment.Currency),
-		"fully reversed", payment.ReversedAt, "GitHub user", page.Name(payment.GitHubUsername))
-}
-
-// money formats an amount; nil is a dash.
-func money(amount *int64, currency string) string {
-	if amount == nil {
-		return "-"
-	}
-	return page.Money(*amount, currency)
+	p.Row(payment, "provider_payment_id")
 }
 
 // ledgerText lists lines, each with the sum of all lines up to it.
 func ledgerText(p *page.Page, ledger Lines) {
-	balance := ledger.EarlierSum
-	sum := func() *int64 {
-		if ledger.NotSummed {
-			return nil
-		}
-		return new(balance)
+	earlier(p, ledger.Part, "lines")
+	if ledger.Earlier > 0 && !ledger.NotSummed {
+		p.Line("  (they add up to %s)", page.Count(ledger.EarlierSum, "credit"))
 	}
-	var rows [][]any
-	switch {
-	case ledger.Earlier > 0:
-		rows = append(rows, []any{"-", page.Count(ledger.Earlier, "earlier line"), "-", signed(balance), sum(), "-", "-", "-", "-", "-"})
-	case ledger.More:
-		rows = append(rows, []any{"-", "earlier lines", "-", "-", sum(), "-", "-", "-", "-", "-"})
-	}
-	for _, l := range ledger.Items {
-		balance += l.Delta
-		reverses := "-"
-		if l.ReversesLine != nil {
-			reverses = fmt.Sprint("line ", *l.ReversesLine)
-		}
-		rows = append(rows, []any{
-			l.StreamSeq, page.Name(l.EventID), l.Entry, signed(l.Delta), sum(),
-			page.Name(l.ProviderPaymentID), fmt.Sprint("line ", l.Line), l.AvailableAt, l.ExpiresAt, reverses,
-		})
-	}
-	p.Table("seq,event,entry,credits,sum,payment,line,available,expires,reverses", rows)
+	page.Rows(p, ledger.WithSums(), "user_id", "kind")
 }
 
 func creditsText(p *page.Page, c projections.Credits) {
@@ -74,9 +39,8 @@ func subscriptionName(id string) string {
 
 func subscriptionText(p *page.Page, s projections.SubscriptionState, shown *projections.Subscription) {
 	p.Section("SUBSCRIPTION %s", subscriptionName(s.SubscriptionID))
-	p.Fields("status", s.Status, "user", page.Name(s.UserID), "product", page.Name(s.ProductKey),
-		"period", period(s), "canceled at", s.CanceledAt, "started", s.StartedAt,
-		"payment", page.Name(s.ProviderPaymentID), "set by", page.Name(s.EventID)+" of "+at(s.OccurredAt), "shown", isShown(s, shown))
+	p.Row(s, "subscription_id")
+	p.Line("  Shown to its user: %s.", isShown(s, shown))
 }
 
 // isShown says whether the portal shows a subscription to its user, and why not.
@@ -98,34 +62,13 @@ func isShown(s projections.SubscriptionState, shown *projections.Subscription) s
 	return "no: the user has " + page.Name(shown.SubscriptionID) + ", " + page.Words(shown.Status)
 }
 
-func period(s projections.SubscriptionState) string {
-	if s.CurrentPeriodStart.IsZero() && s.CurrentPeriodEnd.IsZero() {
-		return "-"
-	}
-	return at(s.CurrentPeriodStart) + " to " + at(s.CurrentPeriodEnd)
-}
-
 func licenseText(p *page.Page, l projections.ProLicense) {
-	by := "given by"
-	if !l.RevokedAt.IsZero() {
-		by = "ended by"
-	}
 	p.Section("LICENCE of user %s: %s", page.Name(l.UserID), l.Status)
-	p.Fields("payment", page.Name(l.ProviderPaymentID), "product", page.Name(l.ProductKey), "GitHub user", page.Name(l.GitHubUsername),
-		"activated", l.ActivatedAt, "revoked", l.RevokedAt, by, page.Name(l.EventID))
+	p.Row(l, "user_id", "status", "stream_seq")
 }
 
 // at formats a time to the second. JSON has the full precision.
 func at(t time.Time) string { return cmp.Or(page.Time(t), "-") }
-
-func optionalName(text *string) string {
-	if text == nil {
-		return "-"
-	}
-	return page.Name(*text)
-}
-
-func signed(n int64) string { return fmt.Sprintf("%+d", n) }
 
 // earlier says how many items a list leaves out.
 func earlier[T any](p *page.Page, list Part[T], what string) {

@@ -2,7 +2,7 @@ package explain
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
@@ -38,44 +38,25 @@ func (u User) text(p *page.Page) {
 	if u.License != nil {
 		licenseText(p, *u.License)
 	}
-	u.invitationsText(p)
-	u.paymentsText(p)
+	if len(u.Invitations) > 0 {
+		p.Section("INVITATIONS of this user's purchases")
+		list := slices.Clone(u.Invitations)
+		for i := range list {
+			list[i].Reason = new(list[i].Why())
+		}
+		page.Rows(p, list, "user_id", "invitation_id", "repeats", "consecutive_failures", "due_at")
+	}
+	if len(u.Payments.Items) > 0 {
+		p.Section("PAYMENTS")
+		earlier(p, u.Payments, "payments")
+		page.Rows(p, u.Payments.Items, "user_id", "provider", "provider_checkout_id", "period_start", "period_end", "stream_seq")
+	}
 	p.Section("EVENTS")
 	earlier(p, u.Events, "events")
 	eventsText(p, u.Events.Items, u.ID)
 	if u.Next != nil {
 		p.Section("Earlier history: --before %d", *u.Next)
 	}
-}
-
-func (u User) paymentsText(p *page.Page) {
-	if len(u.Payments.Items) == 0 {
-		return
-	}
-	p.Section("PAYMENTS")
-	earlier(p, u.Payments, "payments")
-	var rows [][]any
-	for _, m := range u.Payments.Items {
-		rows = append(rows, []any{
-			page.Name(m.ProviderPaymentID), page.Name(m.TransactionID), page.Name(m.OrderID), m.Kind, page.Name(m.ProductKey), m.Credits,
-			m.Amount, m.RefundedAmount, page.Name(m.Currency), m.ReversedAt, page.Name(m.GitHubUsername), page.Name(m.EventID),
-		})
-	}
-	p.Table("payment,transaction,order,kind,product,credits,amount,refunded,currency,fully reversed,GitHub user,first event", rows)
-}
-
-func (u User) invitationsText(p *page.Page) {
-	if len(u.Invitations) == 0 {
-		return
-	}
-	p.Section("INVITATIONS of this user's purchases")
-	var rows [][]any
-	for _, one := range u.Invitations {
-		rows = append(rows, []any{
-			page.Name(one.PaymentID), optionalName(one.GitHubUser), page.Name(one.Repository), one.Status, one.ChangedAt, one.Why(),
-		})
-	}
-	p.Table("payment,GitHub user,repository,status,since,reason", rows)
 }
 
 // spendableText says what the user can spend.
@@ -101,7 +82,8 @@ func (u User) spendableText(p *page.Page) {
 func (w Wallet) text(p *page.Page) {
 	if !w.Grants.Empty() {
 		p.Section("GRANTS, in the order in which they are spent")
-		grantsText(p, w.Grants)
+		earlier(p, w.Grants, "grants")
+		page.Rows(p, w.Grants.Items)
 	}
 	if w.Sums != nil && w.Sums.Gone > 0 {
 		p.Section("DEBT")
@@ -115,26 +97,8 @@ func (w Wallet) text(p *page.Page) {
 	if !w.Spends.Empty() {
 		p.Section("SPENDS AND HOLDS")
 		earlier(p, w.Spends, "spends")
-		var rows [][]any
-		for _, s := range w.Spends.Items {
-			rows = append(rows, []any{
-				s.At, s.What(), s.Credits(), s.GivenBack, page.Name(s.Key), s.from(), s.Note,
-			})
-		}
-		p.Table("at,what,credits,given back,key,of grants,note", rows)
+		page.Rows(p, w.Spends.Items)
 	}
-}
-
-func grantsText(p *page.Page, grants Part[Grant]) {
-	earlier(p, grants, "grants")
-	var rows [][]any
-	for _, g := range grants.Items {
-		rows = append(rows, []any{
-			g.Name(), page.Name(g.Source()), g.Granted, g.Reversed, g.Spent,
-			g.Held, g.Pays, g.Usable, g.AvailableAt, g.ExpiresAt,
-		})
-	}
-	p.Table("payment/part,of a,granted,reversed,spent,held,debts paid,left,available,expires", rows)
 }
 
 // Source says what was bought: a pack or a subscription. It is empty if the tables do not have the grant.
@@ -193,22 +157,4 @@ func (s Spend) Credits() string {
 		return fmt.Sprintf("%d of %d", *s.Confirmed, s.Amount)
 	}
 	return fmt.Sprint(s.Amount)
-}
-
-// maxTaken bounds the grants that the text names for one spend.
-const maxTaken = 5
-
-// from lists the grants from which the credits are.
-func (s Spend) from() string {
-	if len(s.Grants) == 0 {
-		return "-"
-	}
-	var list []string
-	for _, t := range s.Grants[:min(len(s.Grants), maxTaken)] {
-		list = append(list, fmt.Sprintf("%s/%d: %d", page.Name(t.PaymentID), t.Part, t.Credits))
-	}
-	if more := len(s.Grants) - maxTaken; more > 0 {
-		list = append(list, fmt.Sprintf("and of %s more", page.Count(more, "grant")))
-	}
-	return strings.Join(list, ", ")
 }

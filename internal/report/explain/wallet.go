@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/payfold/payfold/internal/projections"
+	"github.com/payfold/payfold/internal/report/page"
 	"github.com/payfold/payfold/internal/store"
 )
 
@@ -68,6 +69,11 @@ type Taken struct {
 	Part      int64  `json:"part"`
 	Credits   int64  `json:"credits"`
 	GivenBack int64  `json:"given_back"`
+}
+
+// String implements fmt.Stringer.
+func (t Taken) String() string {
+	return fmt.Sprintf("%s/%d: %d", page.Name(t.PaymentID), t.Part, t.Credits)
 }
 
 func (w Wallet) empty() bool { return w.Grants.Empty() && w.Spends.Empty() }

@@ -5,12 +5,8 @@ import (
 	jsonv1 "encoding/json"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-	"errors"
 	"fmt"
 	"io"
-	"reflect"
-	"strings"
-	"time"
 	"unicode"
 	"unicode/utf16"
 )
@@ -58,55 +54,3 @@ func Marshal(value any) ([]byte, error) {
 
 var options = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), json.FormatNilSliceAsNull(false),
 	json.WithMarshalers(json.MarshalToFunc(marshalRow)))
-
-// working has the columns that are for the rules. The views payment and subscription_state do not have them.
-var working = map[string]bool{
-	"paid": true, "known": true, "joined": true, "lasts": true, "counts_until": true,
-	"reversed_by": true, "reversed_seq": true, "facts": true,
-}
-
-// marshalRow encodes what pointer points to, if it is a row.
-func marshalRow(out *jsontext.Encoder, pointer any) error {
-	row := reflect.ValueOf(pointer).Elem()
-	if row.Kind() != reflect.Struct || !isRow(row.Type()) {
-		return errors.ErrUnsupported
-	}
-	if err := out.WriteToken(jsontext.BeginObject); err != nil {
-		return err
-	}
-	for _, field := range reflect.VisibleFields(row.Type()) {
-		name, shown := nameOf(field)
-		if !shown {
-			continue
-		}
-		if err := out.WriteToken(jsontext.String(name)); err != nil {
-			return err
-		}
-		cell := row.FieldByIndex(field.Index).Interface()
-		if t, is := cell.(time.Time); cell == "" || is && t.IsZero() {
-			cell = nil
-		}
-		if err := json.MarshalEncode(out, cell); err != nil {
-			return err
-		}
-	}
-	return out.WriteToken(jsontext.EndObject)
-}
-
-func isRow(of reflect.Type) bool {
-	for _, field := range reflect.VisibleFields(of) {
-		if field.Tag.Get("db") != "" && field.Tag.Get("json") == "" {
-			return true
-		}
-	}
-	return false
-}
-
-// nameOf returns the name of a field of a row in JSON.
-func nameOf(field reflect.StructField) (name string, shown bool) {
-	if name = field.Tag.Get("json"); name != "" {
-		return name, name != "-"
-	}
-	name, _, _ = strings.Cut(field.Tag.Get("db"), ",")
-	return name, name != "" && !working[name]
-}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/payfold/payfold/internal/report/page"
-	"github.com/payfold/payfold/internal/store"
 )
 
 func (s Status) text(p *page.Page) {
@@ -20,7 +19,8 @@ func (s Status) text(p *page.Page) {
 	outcomesText(p, s.Database)
 	waitingText(p, s.Database.Waiting)
 	faultsText(p, s.Database)
-	schemasText(p, s.Database.Schemas)
+	p.Section("SCHEMAS")
+	page.Rows(p, s.Database.Schemas, "log_id")
 }
 
 func (s Status) logText(p *page.Page) {
@@ -91,12 +91,8 @@ func outcomesText(p *page.Page, s *Database) {
 		return
 	}
 	p.Section("EVENTS")
-	var rows [][]any
-	for _, o := range s.Outcomes {
-		rows = append(rows, []any{o.Outcome, o.Reason, o.Events})
-	}
-	rows = append(rows, []any{"all events", "", s.Total()}, []any{"duplicates of them", "", s.Duplicates})
-	p.Table("outcome,reason,count", rows)
+	page.Rows(p, s.Outcomes)
+	p.Line("  all events: %s, and %s of them", page.Grouped(s.Total()), page.Count(s.Duplicates, "duplicate"))
 }
 
 func waitingText(p *page.Page, w Waiting) {
@@ -105,12 +101,8 @@ func waitingText(p *page.Page, w Waiting) {
 		return
 	}
 	p.Section("WAITING FOR THEIR USER: %s, the oldest for %s; each counts when an event names its user", page.Count(w.Payments, "payment"), page.Seconds(w.Seconds))
-	var rows [][]any
-	for _, payment := range w.Oldest {
-		rows = append(rows, []any{page.Name(payment.ProviderPaymentID), payment.Kind, page.Name(payment.SubscriptionID), page.Name(payment.EventID), payment.OccurredAt})
-	}
-	p.Table("payment,kind,subscription,event,provider's time", rows)
-	if left := w.Payments - int64(len(rows)); left > 0 {
+	page.Rows(p, w.Oldest)
+	if left := w.Payments - int64(len(w.Oldest)); left > 0 {
 		p.Line("  (the oldest; %d later not shown)", left)
 	}
 }
@@ -120,23 +112,15 @@ func faultsText(p *page.Page, s *Database) {
 		p.Section("OUT OF ORDER: none")
 	} else {
 		p.Section("OUT OF ORDER: %s applied after a later one with the same user, payment, subscription or id", page.Count(s.OutOfOrder.Count, "event"))
-		var rows [][]any
-		for _, d := range s.OutOfOrder.Newest {
-			rows = append(rows, []any{d.StreamSeq, page.Name(d.EventID), d.LaterSeq, page.Name(d.LaterEventID), d.Shared, d.NoticedAt})
-		}
-		p.Table("seq,event,later seq,later event,shared,noticed", rows)
-		more(p, s.OutOfOrder.Count, len(rows))
+		page.Rows(p, s.OutOfOrder.Newest)
+		more(p, s.OutOfOrder.Count, len(s.OutOfOrder.Newest))
 		p.Line("  To settle them: projector settle")
 	}
 	if s.Quarantined.Count == 0 {
 		p.Section("QUARANTINED: none")
 	} else {
 		p.Section("QUARANTINED: %s refused by the database", page.Count(s.Quarantined.Count, "event"))
-		var rows [][]any
-		for _, q := range s.Quarantined.Newest {
-			rows = append(rows, []any{q.StreamSeq, page.Name(q.EventID), q.FoundAt, q.Error})
-		}
-		p.Table("seq,event,found,error", rows)
+		page.Rows(p, s.Quarantined.Newest)
 		more(p, s.Quarantined.Count, len(s.Quarantined.Newest))
 		p.Line("  To try one again: projector quarantine retry SEQ")
 	}
@@ -146,20 +130,4 @@ func more(p *page.Page, all int64, shown int) {
 	if left := all - int64(shown); left > 0 {
 		p.Line("  (the newest; %d older not shown)", left)
 	}
-}
-
-func schemasText(p *page.Page, schemas []store.Schema) {
-	p.Section("SCHEMAS")
-	var rows [][]any
-	for _, s := range schemas {
-		end := "-"
-		switch {
-		case s.UntilSeq != nil:
-			end = "as of seq " + fmt.Sprint(*s.UntilSeq)
-		case s.Name == store.LiveSchema:
-			end = "follows the log"
-		}
-		rows = append(rows, []any{page.Name(s.Name), s.Position, end, s.CreatedAt, s.FoldID})
-	}
-	p.Table("schema,up to seq,end,created,fold id", rows)
 }
