@@ -34,6 +34,13 @@ func (everybody) Protect(pages http.Handler) http.Handler { return pages }
 
 func (everybody) HasSession(context.Context) bool { return false }
 
+// nobody may look.
+type nobody struct{ everybody }
+
+func (nobody) Protect(http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+}
+
 // shop returns the configuration of a console over the log of a shop, all of which is applied.
 func shop(t *testing.T) (console.Config, *world.World) {
 	t.Helper()
@@ -137,6 +144,11 @@ func TestEveryPageHasAStrictPolicy(t *testing.T) {
 		require.NotContains(t, text, " style=", path)
 		require.NotRegexp(t, `(src|href)="(https?:)?//`, text, path)
 	}
+	answer, _ := get(t, run(t, console.Config{Guard: nobody{}, Logger: testenv.Logger(t)}), "/")
+	require.Equal(t, http.StatusForbidden, answer.StatusCode)
+	require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'", "also where the guard answers")
+	require.Equal(t, "no-store", answer.Header.Get("Cache-Control"))
+	require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"))
 }
 
 func TestNothingWrites(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/payfold/payfold/internal/console/access"
 	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/explain"
 	"github.com/payfold/payfold/internal/report/page"
@@ -74,7 +75,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, asked query, sta
 	var err error
 	w.Header().Set("Vary", "Accept")
 	switch {
-	case wantsJSON(r):
+	case access.WantsJSON(r):
 		w.Header().Set("Content-Type", "application/json")
 		if err = page.JSON(&body, shown.data); !c.ShowPersonalData {
 			body = *bytes.NewBuffer(maskNames(body.Bytes()))
@@ -93,12 +94,6 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, asked query, sta
 	}
 	w.WriteHeader(status)
 	_, _ = body.WriteTo(w)
-}
-
-// wantsJSON reports whether the request prefers JSON; browsers name text/html.
-func wantsJSON(r *http.Request) bool {
-	accept := r.Header.Get("Accept")
-	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
 }
 
 // errorPage says why the requested page is not shown.

@@ -10,5 +10,7 @@
 // A session is a cookie, signed with a key of the process: it ends after sessionTime, with the ID
 // token, with a logout, and with the process. It does not contain the token.
 //
+// The caller sets the headers that keep browsers from storing, framing and sniffing an answer: they are those of the pages.
+//
 // The log names who logged in and which attempts failed. It has no token, code or cookie.
 package access

@@ -189,7 +189,6 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, viewer string, end
 		g.answer(w, r, loggedIn(to))
 		return
 	}
-	setHeaders(w)
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 }

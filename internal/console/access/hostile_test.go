@@ -126,9 +126,6 @@ func TestARefusalIsAPlainPageOrAProblem(t *testing.T) {
 	out := w.ask("/", with("Accept", "text/html,application/xhtml+xml,application/json;q=0.9"))
 	require.Equal(t, "text/html; charset=utf-8", out.Header().Get("Content-Type"))
 	require.Equal(t, `Bearer realm="payfold console"`, out.Header().Get("WWW-Authenticate"))
-	require.Contains(t, out.Header().Get("Content-Security-Policy"), "default-src 'none'")
-	require.Equal(t, "nosniff", out.Header().Get("X-Content-Type-Options"))
-	require.Equal(t, "no-store", out.Header().Get("Cache-Control"))
 	for _, text := range []string{"<!doctype html>", `<html lang="en">`, "<title>Log in · payfold</title>", "<h1>Log in</h1>"} {
 		require.Contains(t, out.Body.String(), text)
 	}

@@ -29,10 +29,10 @@ func (g *Guard) logOut(w http.ResponseWriter, r *http.Request) {
 	}
 	g.deleteCookie(w, r, sessionCookie, http.SameSiteStrictMode)
 	out := g.loggedOut(r)
-	out.status, out.title = http.StatusOK, "You are logged out"
+	out.Status, out.Title = http.StatusOK, "You are logged out"
 	if g.issuer != nil {
-		out.detail = "The session at " + g.issuer.name() + " goes on: the next user of this browser may be able to log in without a password."
-		out.links = []link{{loginPath, "Log in again"}}
+		out.Detail = "The session at " + g.issuer.name() + " goes on: the next user of this browser may be able to log in without a password."
+		out.Links = []link{{loginPath, "Log in again"}}
 	}
 	g.answer(w, r, out)
 }

@@ -37,7 +37,6 @@ func (g *Guard) startLogin(w http.ResponseWriter, r *http.Request) {
 	}
 	// The issuer sends the browser back from another site: with Lax, the browser sends the cookie.
 	g.setCookie(w, r, loginCookie, l.state+" "+l.to, g.now().Add(loginTime), http.SameSiteLaxMode)
-	setHeaders(w)
 	w.Header().Set("Location", address)
 	w.WriteHeader(http.StatusSeeOther)
 }

@@ -34,7 +34,7 @@ func (g *Guard) takeForm(w http.ResponseWriter, r *http.Request) {
 func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request, given, to string) {
 	if !g.seals.equal(given, g.token) {
 		out := wrongToken
-		out.form = to
+		out.Form = to
 		g.fail(w, r, out, errWrongToken)
 		return
 	}
@@ -78,7 +78,7 @@ func (g *Guard) fail(w http.ResponseWriter, r *http.Request, answer answer, err 
 	switch {
 	case g.failures.limit.AllowN(g.now(), 1):
 		g.logger.WarnContext(r.Context(), "a login to the console failed", "peer", peerOf(r).String(), "error", shortened(err), "unlogged_before", g.failures.unlogged.Swap(0))
-	case answer.status == http.StatusUnauthorized:
+	case answer.Status == http.StatusUnauthorized:
 		answer = tooMany
 		fallthrough
 	default:
