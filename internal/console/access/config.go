@@ -11,35 +11,42 @@ import (
 	"time"
 )
 
-// Config says who may look. The names of the variables are those of the command that serves the
-// console.
+// Config says who may look. It is also the flags of the command that serves the console.
 type Config struct {
-	// Token opens the console (CONSOLE_TOKEN). If it is empty and there is neither a proxy nor an
-	// issuer, New makes one.
-	Token string
-	// Hosts are the names, with or without a port, under which people ask for the console
-	// (CONSOLE_HOSTS). localhost, loopback addresses and the host of PublicURL always count.
-	Hosts []string
-	// PublicURL is where people find the console (CONSOLE_PUBLIC_URL), if that is not the address
-	// on which it listens.
-	PublicURL string
-	// ProxyHeader is where a trusted proxy names the user (CONSOLE_PROXY_HEADER).
-	ProxyHeader string
-	// TrustedProxies are the addresses of those proxies, or prefixes such as 10.0.0.0/8
-	// (CONSOLE_TRUSTED_PROXIES).
-	TrustedProxies []string
-	OIDC           OIDC
-	Now            func() time.Time // nil: time.Now
+	Token          string `name:"console-token" env:"CONSOLE_TOKEN" help:"Token that opens the console, at least 20 letters, digits and -._~; by default one is made and its link printed."`
+	TokenFile      string `name:"console-token-file" env:"CONSOLE_TOKEN_FILE" help:"File that holds the token."`
+	Hosts          List   `name:"console-hosts" env:"CONSOLE_HOSTS" help:"Names under which the console answers besides localhost, with or without a port, separated by commas."`
+	PublicURL      string `name:"console-public-url" env:"CONSOLE_PUBLIC_URL" help:"Where people find the console behind a reverse proxy, https://HOST; its cookies are then for TLS only."`
+	ProxyHeader    string `name:"console-proxy-header" env:"CONSOLE_PROXY_HEADER" help:"Header in which a trusted proxy names the user; needs console-trusted-proxies."`
+	TrustedProxies List   `name:"console-trusted-proxies" env:"CONSOLE_TRUSTED_PROXIES" help:"Addresses or prefixes of those proxies, separated by commas."`
+	OIDC           OIDC   `embed:""`
+
+	Now func() time.Time `kong:"-"` // nil: time.Now
 }
 
-// OIDC is the client of an OpenID Connect issuer (CONSOLE_OIDC_…). An empty Issuer means none.
+// OIDC is the client of an OpenID Connect issuer. An empty Issuer means none.
 type OIDC struct {
-	Issuer       string
-	ClientID     string
-	ClientSecret string // empty for a public client
-	// Allowed are e-mail addresses, or domains such as @example.com. Only verified addresses
-	// count. If it is empty, everybody whom the issuer lets in may look.
-	Allowed []string
+	Issuer           string `name:"console-oidc-issuer" env:"CONSOLE_OIDC_ISSUER" help:"OpenID Connect issuer where people log in; needs a client id and console-public-url."`
+	ClientID         string `name:"console-oidc-client-id" env:"CONSOLE_OIDC_CLIENT_ID" help:"The console's client id there."`
+	ClientSecret     string `name:"console-oidc-client-secret" env:"CONSOLE_OIDC_CLIENT_SECRET" help:"The client's secret; a public client has none."`
+	ClientSecretFile string `name:"console-oidc-client-secret-file" env:"CONSOLE_OIDC_CLIENT_SECRET_FILE" help:"File that holds the client's secret."`
+	Allowed          List   `name:"console-oidc-allowed" env:"CONSOLE_OIDC_ALLOWED" help:"Who may look: verified e-mail addresses, or domains such as @example.com, separated by commas; by default everyone whom the issuer lets in."`
+}
+
+// List is a list of texts that are separated by commas.
+type List []string
+
+// UnmarshalText implements encoding.TextUnmarshaler. The list of a text that names nothing is not nil.
+func (l *List) UnmarshalText(text []byte) error {
+	if *l = (List{}); len(text) == 0 {
+		*l = nil
+	}
+	for part := range strings.SplitSeq(string(text), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*l = append(*l, part)
+		}
+	}
+	return nil
 }
 
 // minTokenLength: a token is protected by its length, because senders of wrong tokens are not
@@ -48,7 +55,7 @@ const minTokenLength = 20
 
 var tokenText = regexp.MustCompile(`^[A-Za-z0-9._~-]*$`)
 
-// Check returns all faults of the configuration, joined.
+// Check returns all faults of the configuration, joined. It reads no file.
 func (c Config) Check() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -97,6 +104,9 @@ func (c Config) checkProxy(add func(string, ...any)) {
 var permission = regexp.MustCompile(`^[^@\s]*@[^@\s]+$`)
 
 func (c Config) checkOIDC(add func(string, ...any)) {
+	if c.OIDC.Allowed != nil && len(c.OIDC.Allowed) == 0 { // an empty list would let everybody in
+		add("CONSOLE_OIDC_ALLOWED names nobody")
+	}
 	if c.OIDC.Issuer == "" {
 		if c.OIDC.ClientID != "" || c.OIDC.ClientSecret != "" || len(c.OIDC.Allowed) > 0 {
 			add("CONSOLE_OIDC_ISSUER is not set, but other variables CONSOLE_OIDC_… are")
