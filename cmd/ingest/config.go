@@ -110,12 +110,8 @@ func (s *secretFlags) Check(faults *cli.Faults) {
 	all := read(faults)
 	s.secrets, s.weak = cli.NewSecrets(all, faults), nil
 	for _, given := range all {
-		variable := given.Variable
-		for _, secret := range given.Secrets {
-			if len(secret) < minSecret {
-				s.weak = append(s.weak, variable)
-			}
-			variable = given.Variable + "_PREVIOUS"
+		if len(given.Text) < minSecret {
+			s.weak = append(s.weak, given.Variable)
 		}
 	}
 }

@@ -141,15 +141,17 @@ func TestEachProviderHasItsOwnSecrets(t *testing.T) {
 		"--creem-webhook-secret=four", "--paddle-webhook-secret=five", "--polar-webhook-secret=six", "--dodo-webhook-secret=one",
 		"--lemonsqueezy-webhook-secret=seven", "--lemonsqueezy-webhook-secret-previous-file", fileOf(t, "\n"),
 		"--payfold-event-secret=eight", "--payfold-event-secret-previous-file", fileOf(t, "nine\n")))
-	require.Equal(t, []cli.ProviderSecrets{
-		{Provider: "provider", Variable: "PROVIDER_WEBHOOK_SECRET", Secrets: []string{"one"}},
-		{Provider: "creem", Variable: "CREEM_WEBHOOK_SECRET", Secrets: []string{"four"}},
-		{Provider: "stripe", Variable: "STRIPE_WEBHOOK_SECRET", Secrets: []string{"two", "three"}},
-		{Provider: "paddle", Variable: "PADDLE_WEBHOOK_SECRET", Secrets: []string{"five"}},
-		{Provider: "polar", Variable: "POLAR_WEBHOOK_SECRET", Secrets: []string{"six"}},
-		{Provider: "dodo", Variable: "DODO_WEBHOOK_SECRET", Secrets: []string{"one"}},
-		{Provider: "lemonsqueezy", Variable: "LEMONSQUEEZY_WEBHOOK_SECRET", Secrets: []string{"seven"}},
-		{Provider: "payfold", Variable: "PAYFOLD_EVENT_SECRET", Secrets: []string{"eight", "nine"}},
+	require.Equal(t, []cli.GivenSecret{
+		{"provider", "PROVIDER_WEBHOOK_SECRET", "one"},
+		{"creem", "CREEM_WEBHOOK_SECRET", "four"},
+		{"stripe", "STRIPE_WEBHOOK_SECRET", "two"},
+		{"stripe", "STRIPE_WEBHOOK_SECRET_PREVIOUS", "three"},
+		{"paddle", "PADDLE_WEBHOOK_SECRET", "five"},
+		{"polar", "POLAR_WEBHOOK_SECRET", "six"},
+		{"dodo", "DODO_WEBHOOK_SECRET", "one"},
+		{"lemonsqueezy", "LEMONSQUEEZY_WEBHOOK_SECRET", "seven"},
+		{"payfold", "PAYFOLD_EVENT_SECRET", "eight"},
+		{"payfold", "PAYFOLD_EVENT_SECRET_PREVIOUS", "nine"},
 	}, w.grammar.Serve.given)
 	require.Empty(t, w.grammar.Serve.SecretFlags, "what was taken can be printed")
 }
@@ -180,7 +182,7 @@ type secretsWorld struct {
 
 type needsSecret struct {
 	cli.SecretFlags
-	given []cli.ProviderSecrets
+	given []cli.GivenSecret
 }
 
 func (s *needsSecret) Check(faults *cli.Faults) { s.given = s.Require(faults) }

@@ -42,38 +42,42 @@ func SecretOf(provider string) string {
 const SecretName = "PROVIDER_WEBHOOK_SECRET"
 
 // NewSecrets returns the secrets of all providers. It is a fault if one cannot be a secret of its provider.
-func NewSecrets(given []ProviderSecrets, faults *Faults) providers.Secrets {
+func NewSecrets(given []GivenSecret, faults *Faults) providers.Secrets {
 	out := providers.Secrets{}
 	for _, of := range given {
-		variable := of.Variable
-		for _, text := range of.Secrets {
-			secret, err := providers.Named(of.Provider).NewSecret(text)
-			if err != nil {
-				faults.Addf("%s: %w", variable, err)
-				continue
-			}
-			out[of.Provider] = append(out[of.Provider], secret)
-			variable = of.Variable + "_PREVIOUS"
+		secret, err := providers.Named(of.Provider).NewSecret(of.Text)
+		if err != nil {
+			faults.Addf("%s: %w", of.Variable, err)
+			continue
 		}
+		out[of.Provider] = append(out[of.Provider], secret)
 	}
 	return out
 }
 
-// ProviderSecrets are the signing secrets of a provider that is served.
-type ProviderSecrets struct {
-	Provider string   // such as stripe: the name of the flags' field in lower case
-	Variable string   // of the current secret
-	Secrets  []string // the current one, and the previous one if there is one
+// GivenSecret is a signing secret of a provider that is served.
+type GivenSecret struct {
+	Provider string // such as stripe: the name of the flags' field in lower case
+	Variable string
+	Text     string
 }
 
-// Take returns the secrets of each provider that has one, and clears the fields, so that nothing printed
-// later can contain a secret.
-func (s *SecretFlags) Take(faults *Faults) (given []ProviderSecrets) {
+// Take returns the secrets of each provider that has one, the current one before the previous one. It clears the fields,
+// so that nothing printed later can contain a secret.
+func (s *SecretFlags) Take(faults *Faults) (given []GivenSecret) {
 	flags := reflect.ValueOf(s).Elem()
 	for i, field := range reflect.VisibleFields(flags.Type()) {
-		variable := secretName(field)
-		if secrets := flags.Field(i).Addr().Interface().(*SigningSecret).take(variable, faults); len(secrets) > 0 {
-			given = append(given, ProviderSecrets{strings.ToLower(field.Name), variable, secrets})
+		of, variable, before := flags.Field(i).Interface().(SigningSecret), secretName(field), len(faults.list)
+		current := GivenText(variable, of.Current, of.CurrentFile, faults)
+		previous := SecretText(variable+"_PREVIOUS", of.Previous, of.PreviousFile, faults)
+		if current == "" && previous != "" && len(faults.list) == before {
+			faults.Addf("%s_PREVIOUS is set and %[1]s is not: set the current secret, too", variable)
+		}
+		if current != "" {
+			given = append(given, GivenSecret{strings.ToLower(field.Name), variable, current})
+		}
+		if previous != "" {
+			given = append(given, GivenSecret{strings.ToLower(field.Name), variable + "_PREVIOUS", previous})
 		}
 	}
 	*s = SecretFlags{}
@@ -81,7 +85,7 @@ func (s *SecretFlags) Take(faults *Faults) (given []ProviderSecrets) {
 }
 
 // Require is Take for a command that needs a secret.
-func (s *SecretFlags) Require(faults *Faults) []ProviderSecrets {
+func (s *SecretFlags) Require(faults *Faults) []GivenSecret {
 	before := len(faults.list)
 	given := s.Take(faults)
 	if len(given) == 0 && len(faults.list) == before {
@@ -96,22 +100,6 @@ func (s *SecretFlags) Require(faults *Faults) []ProviderSecrets {
 
 // secretName returns the variable of the current secret of a provider.
 func secretName(provider reflect.StructField) string { return provider.Tag.Get("envprefix") + "SECRET" }
-
-// take returns the current secret and the previous one, as far as they are set.
-func (s *SigningSecret) take(variable string, faults *Faults) (secrets []string) {
-	before := len(faults.list)
-	current := GivenText(variable, s.Current, s.CurrentFile, faults)
-	previous := SecretText(variable+"_PREVIOUS", s.Previous, s.PreviousFile, faults)
-	if current == "" && previous != "" && len(faults.list) == before {
-		faults.Addf("%s_PREVIOUS is set and %[1]s is not: set the current secret, too", variable)
-	}
-	for _, secret := range []string{current, previous} {
-		if secret != "" {
-			secrets = append(secrets, secret)
-		}
-	}
-	return secrets
-}
 
 // OwnSecretFlags are the signing secret of the shop's own events.
 type OwnSecretFlags struct {
@@ -132,5 +120,5 @@ func (s *OwnSecretFlags) Require(faults *Faults) providers.Secrets {
 	if text == "" {
 		return nil
 	}
-	return NewSecrets([]ProviderSecrets{{events.OwnEvents, variable, []string{text}}}, faults)
+	return NewSecrets([]GivenSecret{{events.OwnEvents, variable, text}}, faults)
 }
