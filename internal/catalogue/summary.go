@@ -38,21 +38,31 @@ func (s Summary) ID() string {
 	return fmt.Sprintf("%d %s", s.Version, shortHash(text))
 }
 
+// Compare lists the products that only this summary has, those whose offers are others in before, and those that only
+// before has.
+func (s Summary) Compare(before Summary) (added, changed, removed []string) {
+	for _, product := range slices.Sorted(maps.Keys(s.Products)) {
+		switch before.Products[product] {
+		case s.Products[product]:
+		case "":
+			added = append(added, product)
+		default:
+			changed = append(changed, product)
+		}
+	}
+	for _, product := range slices.Sorted(maps.Keys(before.Products)) {
+		if s.Products[product] == "" {
+			removed = append(removed, product)
+		}
+	}
+	return added, changed, removed
+}
+
 // Extends reports whether this catalogue is later than before and sells everything that before sells, unchanged. added
 // lists the products that only this one sells. Of two catalogues at most one extends the other.
 func (s Summary) Extends(before Summary) (added []string, extends bool) {
-	for product, offers := range before.Products {
-		if s.Products[product] != offers {
-			return nil, false
-		}
-	}
-	for product := range s.Products {
-		if before.Products[product] == "" {
-			added = append(added, product)
-		}
-	}
-	slices.Sort(added)
-	return added, len(added) > 0 || s.Version > before.Version
+	added, changed, removed := s.Compare(before)
+	return added, len(changed)+len(removed) == 0 && (len(added) > 0 || s.Version > before.Version)
 }
 
 func shortHash(text []byte) string {

@@ -4,7 +4,6 @@ package products
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -69,33 +68,19 @@ func Check(ctx context.Context, s *store.Store, sold *catalogue.Catalogue) (out 
 
 // compare sets what differs from the catalogue of the tables, which may have none.
 func (a *Answer) compare(ctx context.Context, tx pgx.Tx, used *catalogue.Summary, sold catalogue.Summary) error {
-	a.Needs = Rebuild
-	if used == nil {
-		a.Added = slices.Sorted(maps.Keys(sold.Products))
+	if a.Needs = Rebuild; used == nil {
+		a.Added, _, _ = sold.Compare(catalogue.Summary{})
 		return nil
 	}
-	for _, product := range slices.Sorted(maps.Keys(sold.Products)) {
-		switch before := used.Products[product]; {
-		case before == "":
-			a.Added = append(a.Added, product)
-		case before != sold.Products[product]:
-			a.Changed = append(a.Changed, product)
-		}
-	}
-	for _, product := range slices.Sorted(maps.Keys(used.Products)) {
-		if sold.Products[product] == "" {
-			a.Removed = append(a.Removed, product)
-		}
-	}
+	a.Added, a.Changed, a.Removed = sold.Compare(*used)
 	if sold.ID() == used.ID() {
 		a.Needs = Nothing
 		return nil
 	}
-	added, extends := sold.Extends(*used)
-	if !extends {
+	if _, extends := sold.Extends(*used); !extends {
 		return nil
 	}
-	named, err := store.UnlistedIn(ctx, tx, added)
+	named, err := store.UnlistedIn(ctx, tx, a.Added)
 	if err == nil && len(named) == 0 {
 		a.Needs = Restart
 	}
