@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // otherVariables are not declared by payfold's programs: libraries and the Go runtime read them, or payfold does as
@@ -31,13 +32,12 @@ var (
 
 	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
 	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
-	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
-	created   = regexp.MustCompile(`(?i)create (?:table|view)(?: if not exists)? (?:\w+\.)?(\w+)`)
+	testFunc  = regexp.MustCompile(`\nfunc ((?:Test|Benchmark|Fuzz)\w+)\(`)
+	created   = regexp.MustCompile(`create (?:table|view)(?: if not exists)? (?:\w+\.)?(\w+)`)
 	attribute = regexp.MustCompile(`attribute\.\w+\("([a-z._]+)"`)
 	goName    = regexp.MustCompile(`^([a-z]+)\.([a-z]*[A-Z]\w*)`)
 	table     = regexp.MustCompile(`\b(?:portal|payfold)\.([a-z_]+)\b`)
 	pathLike  = regexp.MustCompile(`^[\w./-]+$`)
-	word      = regexp.MustCompile(`\w+`)
 	fileTypes = []string{".go", ".sql", ".sh", ".md", ".conf"}
 )
 
@@ -77,7 +77,7 @@ func (r *Repository) makeIndex() *index {
 				x.goals[match[1]] = true
 			}
 		case strings.HasPrefix(file, "deploy/"):
-			add(x.deployWords, word.FindAllString(text, -1)...)
+			add(x.deployWords, words(text)...)
 			for _, match := range unitMetric.FindAllStringSubmatch(text, -1) {
 				x.metrics[match[1]] = true
 			}
@@ -106,7 +106,12 @@ func (x *index) addSource(file, text string) {
 	if x.packages[name] == nil {
 		x.packages[name] = map[string]bool{}
 	}
-	add(x.packages[name], word.FindAllString(text, -1)...)
+	add(x.packages[name], words(text)...)
+}
+
+// words splits a text at all that no name of Go has.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 func (x *index) addTests(text string) {
