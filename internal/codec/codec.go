@@ -8,15 +8,69 @@ import (
 	"time"
 )
 
-// Coder writes or reads one value after the other.
-type Coder interface {
-	Text(*string)
-	Number(*int64)
-	Flag(*bool)
+// Coder writes or reads one value after the other. It is one type and no interface, so that the fields which it visits
+// need no memory of their own: a rebuild visits some hundred fields for each event.
+type Coder struct {
+	Out []byte // what a writer has written
+
+	reads bool
+	rest  string // what a reader has not read yet
+	err   error
+}
+
+// Writer returns a coder that appends values to out.
+func Writer(out []byte) Coder { return Coder{Out: out} }
+
+// Reader returns a coder that reads what a writer has written into the fields of empty values. The texts are parts of
+// the whole.
+func Reader(written string) Coder { return Coder{reads: true, rest: written} }
+
+// Err returns an error if the bytes read so far are not those of a writer. Then the values are of no use.
+func (c *Coder) Err() error { return c.err }
+
+// Done reports whether nothing is left to read.
+func (c *Coder) Done() bool { return c.err != nil || c.rest == "" }
+
+// Text writes or reads a text.
+func (c *Coder) Text(t *string) {
+	if !c.reads {
+		c.Out = append(binary.AppendUvarint(c.Out, uint64(len(*t))), *t...)
+		return
+	}
+	length := c.unsigned()
+	if length > uint64(len(c.rest)) {
+		c.fail()
+		return
+	}
+	*t, c.rest = c.rest[:length], c.rest[length:]
+}
+
+// Number writes or reads a number.
+func (c *Coder) Number(n *int64) {
+	if !c.reads {
+		c.Out = binary.AppendVarint(c.Out, *n)
+		return
+	}
+	value := c.unsigned()
+	*n = int64(value>>1) ^ -int64(value&1)
+}
+
+// Flag writes or reads a flag.
+func (c *Coder) Flag(b *bool) {
+	switch {
+	case !c.reads && *b:
+		c.Out = append(c.Out, 1)
+	case !c.reads:
+		c.Out = append(c.Out, 0)
+	case c.rest == "" || c.rest[0] > 1:
+		c.fail()
+	default:
+		*b, c.rest = c.rest[0] == 1, c.rest[1:]
+	}
 }
 
 // Time writes or reads a time in UTC, to the nanosecond.
-func Time(c Coder, t *time.Time) {
+func (c *Coder) Time(t *time.Time) {
 	known := !t.IsZero()
 	if c.Flag(&known); !known {
 		return
@@ -24,95 +78,35 @@ func Time(c Coder, t *time.Time) {
 	seconds, rest := t.Unix(), int64(t.Nanosecond())
 	c.Number(&seconds)
 	c.Number(&rest)
-	*t = time.Unix(seconds, rest).UTC()
+	if c.reads {
+		*t = time.Unix(seconds, rest).UTC()
+	}
 }
 
 // Optional writes or reads a number that can be absent.
-func Optional(c Coder, n **int64) {
+func (c *Coder) Optional(n **int64) {
 	present := *n != nil
 	if c.Flag(&present); !present {
 		return
 	}
-	var value int64
-	if *n != nil {
-		value = **n
+	if c.reads {
+		*n = new(int64)
 	}
-	c.Number(&value)
-	*n = &value
+	c.Number(*n)
 }
-
-// Writer appends values to Out.
-type Writer struct{ Out []byte }
-
-// Text implements Coder.
-func (w *Writer) Text(t *string) {
-	w.Out = append(binary.AppendUvarint(w.Out, uint64(len(*t))), *t...)
-}
-
-// Number implements Coder.
-func (w *Writer) Number(n *int64) { w.Out = binary.AppendVarint(w.Out, *n) }
-
-// Flag implements Coder.
-func (w *Writer) Flag(b *bool) {
-	if *b {
-		w.Out = append(w.Out, 1)
-		return
-	}
-	w.Out = append(w.Out, 0)
-}
-
-// Reader reads the values that a Writer has written into the fields of empty values. The texts are parts of the whole.
-type Reader struct {
-	rest string
-	err  error
-}
-
-// NewReader returns a reader of a Writer's bytes.
-func NewReader(written string) Reader { return Reader{rest: written} }
-
-// Err returns an error if the bytes read so far are not those of a Writer. Then the values are of no use.
-func (r *Reader) Err() error { return r.err }
-
-// Done reports whether nothing is left to read.
-func (r *Reader) Done() bool { return r.err != nil || r.rest == "" }
 
 var errNotWritten = errors.New("the bytes were cut off or changed")
 
-func (r *Reader) fail() { r.rest, r.err = "", errNotWritten }
+func (c *Coder) fail() { c.rest, c.err = "", errNotWritten }
 
-// Text implements Coder.
-func (r *Reader) Text(t *string) {
-	length := r.unsigned()
-	if length > uint64(len(r.rest)) {
-		r.fail()
-		return
-	}
-	*t, r.rest = r.rest[:length], r.rest[length:]
-}
-
-// Number implements Coder.
-func (r *Reader) Number(n *int64) {
-	value := r.unsigned()
-	*n = int64(value>>1) ^ -int64(value&1)
-}
-
-// Flag implements Coder.
-func (r *Reader) Flag(b *bool) {
-	if r.rest == "" || r.rest[0] > 1 {
-		r.fail()
-		return
-	}
-	*b, r.rest = r.rest[0] == 1, r.rest[1:]
-}
-
-func (r *Reader) unsigned() (value uint64) {
-	for i := 0; i < len(r.rest) && i < binary.MaxVarintLen64; i++ {
-		b := r.rest[i]
+func (c *Coder) unsigned() (value uint64) {
+	for i := 0; i < len(c.rest) && i < binary.MaxVarintLen64; i++ {
+		b := c.rest[i]
 		if value |= uint64(b&0x7f) << (7 * i); b < 0x80 {
-			r.rest = r.rest[i+1:]
+			c.rest = c.rest[i+1:]
 			return value
 		}
 	}
-	r.fail()
+	c.fail()
 	return 0
 }

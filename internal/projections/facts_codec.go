@@ -10,7 +10,7 @@ import (
 
 // Append appends the facts as bytes. Equal facts give equal bytes.
 func (f Facts) Append(out []byte) []byte {
-	w := codec.Writer{Out: out}
+	w := codec.Writer(out)
 	for _, one := range f {
 		one.code(&w)
 	}
@@ -19,7 +19,7 @@ func (f Facts) Append(out []byte) []byte {
 
 // ReadFacts reads what Append wrote.
 func ReadFacts(written string) (f Facts, err error) {
-	for r := codec.NewReader(written); !r.Done(); {
+	for r := codec.Reader(written); !r.Done(); {
 		one := &Fact{}
 		one.code(&r)
 		if err := r.Err(); err != nil {
@@ -43,7 +43,7 @@ func (f Facts) String() string {
 }
 
 // code visits the fields, always in the same order.
-func (f *Fact) code(c codec.Coder) {
+func (f *Fact) code(c *codec.Coder) {
 	for _, t := range []*string{
 		&f.EventID, (*string)(&f.Says), &f.Subscription, &f.Payment, &f.Checkout, &f.User, &f.Kind, &f.GitHubUser, &f.Product, &f.Currency, &f.Status,
 	} {
@@ -52,12 +52,12 @@ func (f *Fact) code(c codec.Coder) {
 	for _, n := range []*int64{&f.Seq, &f.Units} {
 		c.Number(n)
 	}
-	codec.Optional(c, &f.Credits)
-	codec.Optional(c, &f.Amount)
+	c.Optional(&f.Credits)
+	c.Optional(&f.Amount)
 	for _, b := range []*bool{&f.Recurring, &f.ByBuyer, &f.ByOrder, &f.Trial, &f.AmountOfOrder, &f.Prorated, &f.Given, &f.Begins, &f.MayBeginTrial} {
 		c.Flag(b)
 	}
 	for _, t := range []*time.Time{&f.At, &f.From, &f.Until, &f.CanceledAt, &f.Expires, &f.Extended} {
-		codec.Time(c, t)
+		c.Time(t)
 	}
 }

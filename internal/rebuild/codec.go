@@ -9,7 +9,7 @@ import (
 )
 
 // code visits what the rules read of an event, always in the same order. Key is left out: it only decides the bucket.
-func code(c codec.Coder, e *events.Event) {
+func code(c *codec.Coder, e *events.Event) {
 	seq := int64(e.Seq)
 	c.Number(&seq)
 	e.Seq = uint64(seq)
@@ -21,7 +21,7 @@ func code(c codec.Coder, e *events.Event) {
 		c.Text(t)
 	}
 	for _, t := range []*time.Time{&e.ReceivedAt, &e.OccurredAt, &e.PeriodStart, &e.PeriodEnd, &e.CanceledAt, &e.Expires, &e.Extended} {
-		codec.Time(c, t)
+		c.Time(t)
 	}
 	for _, n := range []*events.Number{&e.Credits, &e.Units, &e.Amount, &e.Reversal.Amount, &e.Reversal.Total, &e.Reversal.Paid, &e.Reversal.Credits} {
 		codeNumber(c, n)
@@ -41,12 +41,12 @@ func code(c codec.Coder, e *events.Event) {
 		codeNumber(c, &item.Units)
 		codeNumber(c, &item.Amount)
 		c.Flag(&item.Prorated)
-		codec.Time(c, &item.PeriodStart)
-		codec.Time(c, &item.PeriodEnd)
+		c.Time(&item.PeriodStart)
+		c.Time(&item.PeriodEnd)
 	}
 }
 
-func codeNumber(c codec.Coder, n *events.Number) {
+func codeNumber(c *codec.Coder, n *events.Number) {
 	if c.Flag(&n.Present); n.Present {
 		c.Flag(&n.Bad)
 		c.Number(&n.Value)
@@ -55,14 +55,14 @@ func codeNumber(c codec.Coder, n *events.Number) {
 
 // eventReader reads records, one at a time.
 type eventReader struct {
-	from  codec.Reader
+	from  codec.Coder
 	event events.Event
 }
 
 // read returns the event of a record. It is valid until the next call. The records are this process's own: it panics if
 // one was changed.
 func (r *eventReader) read(record string) *events.Event {
-	r.from, r.event = codec.NewReader(record), events.Event{}
+	r.from, r.event = codec.Reader(record), events.Event{}
 	code(&r.from, &r.event)
 	if err := r.from.Err(); err != nil {
 		panic(err)
@@ -84,7 +84,7 @@ func (r *eventReader) all(records []string) iter.Seq[events.Event] {
 // sequence reads only the sequence of an event.
 func sequence(record string) uint64 {
 	var seq int64
-	from := codec.NewReader(record)
+	from := codec.Reader(record)
 	from.Number(&seq)
 	return uint64(seq)
 }

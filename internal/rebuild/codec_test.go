@@ -18,7 +18,7 @@ func TestAnEventIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var written events.Event
 		draw(r, reflect.ValueOf(&written).Elem())
-		var w codec.Writer
+		var w codec.Coder
 		code(&w, &written)
 		w.Out = append(w.Out, "what follows"...)
 		var reader eventReader

@@ -32,7 +32,7 @@ func readInput(ctx context.Context, log pipeline.Pipeline, buckets, memory int, 
 	in := &input{events: newSpool(buckets, memory/4*3)}
 	names := newNames(buckets, memory/4)
 	defer names.all.close()
-	var record codec.Writer
+	var record codec.Coder
 	take := func(e *events.Event) error {
 		bucket := int(maphash.String(seed, cmp.Or(e.Key, e.ID)) % uint64(buckets))
 		if err := names.add(e, bucket); err != nil {
