@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 )
 
 // spool keeps records in buckets: in memory up to a limit, beyond it in a temporary file. Records are added first, and
@@ -32,6 +33,14 @@ type placed struct{ bucket, block, begin, end uint32 }
 type part struct {
 	begin int64
 	ends  []uint32 // of the buckets, from begin
+}
+
+// extent returns where a bucket is, from begin.
+func (p *part) extent(bucket int) (begin, end uint32) {
+	if bucket > 0 {
+		begin = p.ends[bucket-1]
+	}
+	return begin, p.ends[bucket]
 }
 
 const (
@@ -128,33 +137,42 @@ func (s *spool) at(p placed) []byte { return s.blocks[p.block][p.begin:p.end] }
 
 // read returns the records of a bucket. They are parts of one text.
 func (s *spool) read(bucket int) ([]string, error) {
-	var all []byte
-	var ends []int
+	var text strings.Builder
+	text.Grow(s.size(bucket))
+	records := make([]string, 0, len(s.inMemory(bucket)))
+	add := func(record []byte) {
+		begin := text.Len()
+		text.Write(record)
+		records = append(records, text.String()[begin:])
+	}
 	for _, p := range s.parts {
-		begin := uint32(0)
-		if bucket > 0 {
-			begin = p.ends[bucket-1]
-		}
-		written := make([]byte, p.ends[bucket]-begin)
+		begin, end := p.extent(bucket)
+		written := make([]byte, end-begin)
 		if _, err := s.file.ReadAt(written, p.begin+int64(begin)); err != nil && err != io.EOF {
 			return nil, fmt.Errorf("read a temporary file: %w", err)
 		}
 		for len(written) > 0 {
 			length := binary.LittleEndian.Uint32(written)
-			all = append(all, written[lengthSize:lengthSize+length]...)
-			ends, written = append(ends, len(all)), written[lengthSize+length:]
+			add(written[lengthSize : lengthSize+length])
+			written = written[lengthSize+length:]
 		}
 	}
 	for _, p := range s.inMemory(bucket) {
-		all = append(all, s.at(p)...)
-		ends = append(ends, len(all))
-	}
-	text, begin := string(all), 0
-	records := make([]string, len(ends))
-	for i, end := range ends {
-		records[i], begin = text[begin:end], end
+		add(s.at(p))
 	}
 	return records, nil
+}
+
+// size returns at least the bytes of a bucket's records.
+func (s *spool) size(bucket int) (size int) {
+	for _, p := range s.parts {
+		begin, end := p.extent(bucket)
+		size += int(end - begin)
+	}
+	for _, p := range s.inMemory(bucket) {
+		size += int(p.end - p.begin)
+	}
+	return size
 }
 
 // close frees the memory and the file.
