@@ -1,10 +1,8 @@
 package eventlog
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -60,40 +58,28 @@ func Connect(config Config) (*Log, error) {
 	if config.Credentials != "" {
 		options = append(options, nats.UserCredentials(config.Credentials))
 	}
-	url, embedded := config.URL, access.NewDialer(config.DataDir, wait.handshake)
+	url := config.URL
 	var dialer *connection.Dialer
+	var gate *access.Dialer
 	if url != "" {
 		dialer = connection.NewDialer(&connection.ByName{Timeout: wait.handshake}, wait.silence)
-		options = append(options, dialer.Use, connection.Inbox(config.InboxPrefix, url))
+		options = append(options, connection.Inbox(config.InboxPrefix, url))
 	} else {
-		url, dialer = embeddedURL, connection.NewDialer(embedded, wait.silence)
-		options = append(options, dialer.Use, nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
+		gate = access.NewDialer(config.DataDir, wait.handshake)
+		url, dialer = embeddedURL, connection.NewDialer(gate, wait.silence)
+		options = append(options, nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
-	l, err := connect(url, config.Stream, wait.request, config.Logger, options...)
+	l, err := connect(url, config.Stream, wait.request, config.Logger, append(options, dialer.Use)...)
 	if err != nil {
 		return nil, err
 	}
+	l.dialer, l.gate = dialer, gate
 	l.committer = appends.NewCommitter(l.js, nil)
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
-	l.refused = dialer.Refused
-	switch {
-	case config.URL == "":
-		l.notConnected = func() error { return fmt.Errorf("%w: %w", ErrDisconnected, embedded.Advice(dialer.Last())) }
-		l.embedded = true
-		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
-	default:
+	if gate != nil {
+		l.embedded, l.files = true, blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
+	} else {
 		l.patience = connection.NewPatience(l.conn, config.Logger)
-		// The message has the addresses and not the URL, which may contain a password.
-		l.notConnected = func() error {
-			if errors.Is(l.conn.LastError(), nats.ErrAuthorization) {
-				return fmt.Errorf("%w: the server of NATS_URL at %s refuses these credentials", ErrDisconnected, strings.Join(l.conn.Servers(), ", "))
-			}
-			advice := "and does it accept these credentials?"
-			if why := connection.CertificateFault(l.conn.LastError()); why != "" {
-				advice += " " + why
-			}
-			return fmt.Errorf("%w: is the server of NATS_URL running at %s, %s", ErrDisconnected, strings.Join(l.conn.Servers(), ", "), advice)
-		}
 	}
 	return l, nil
 }
@@ -110,5 +96,5 @@ func connect(url, stream string, request time.Duration, logger *slog.Logger, opt
 		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Log{conn: conn, js: js, name: stream, request: request, notConnected: func() error { return ErrDisconnected }, refused: func() bool { return false }}, nil
+	return &Log{conn: conn, js: js, name: stream, request: request}, nil
 }

@@ -172,7 +172,7 @@ func (l *Log) Reach(ctx context.Context, logger *slog.Logger, timeout time.Durat
 	waiting, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	away := time.AfterFunc(restartTimeout, func() {
-		if l.refused() || errors.Is(l.conn.LastError(), nats.ErrAuthorization) {
+		if l.dialer.Refused() || errors.Is(l.conn.LastError(), nats.ErrAuthorization) {
 			cancel()
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/connection"
@@ -42,11 +44,8 @@ type Log struct {
 	// archive is the archive for readers; nil if there is none.
 	archive *archived
 
-	// notConnected returns ErrDisconnected with advice on what to check.
-	notConnected func() error
-
-	// refused reports whether the last attempt to connect failed at once, so that the server is probably not there.
-	refused func() bool
+	dialer *connection.Dialer // reaches the server; nil if the server is in this process
+	gate   *access.Dialer     // reaches the embedded server of another process, through dialer; otherwise nil
 
 	patience *connection.Patience // with a server of a cluster; nil if the server is embedded
 
@@ -78,6 +77,25 @@ func (l *Log) awaitConnection(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return l.notConnected()
+	}
+}
+
+// notConnected returns ErrDisconnected with advice on what to check.
+func (l *Log) notConnected() error {
+	// The message has the addresses and not the URL, which may contain a password.
+	switch servers := strings.Join(l.conn.Servers(), ", "); {
+	case l.dialer == nil:
+		return ErrDisconnected
+	case l.gate != nil:
+		return fmt.Errorf("%w: %w", ErrDisconnected, l.gate.Advice(l.dialer.Last()))
+	case errors.Is(l.conn.LastError(), nats.ErrAuthorization):
+		return fmt.Errorf("%w: the server of NATS_URL at %s refuses these credentials", ErrDisconnected, servers)
+	default:
+		advice := "and does it accept these credentials?"
+		if why := connection.CertificateFault(l.conn.LastError()); why != "" {
+			advice += " " + why
+		}
+		return fmt.Errorf("%w: is the server of NATS_URL running at %s, %s", ErrDisconnected, servers, advice)
 	}
 }
 

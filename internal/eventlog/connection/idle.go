@@ -49,8 +49,11 @@ func (d *Dialer) Last() (err error, tried bool) {
 }
 
 // Refused reports whether the last attempt failed at once: nothing listens, nobody has that name, or the server is not
-// trusted. After a timeout a server may be there that is slow.
+// trusted. After a timeout a server may be there that is slow. A nil Dialer has made no attempt.
 func (d *Dialer) Refused() bool {
+	if d == nil {
+		return false
+	}
 	err, _ := d.Last()
 	var timeout net.Error
 	return err != nil && !(errors.As(err, &timeout) && timeout.Timeout())
