@@ -21,7 +21,7 @@ func (l *Log) Append(ctx context.Context, d events.Delivery) (duplicate bool, er
 	if err != nil {
 		return false, fmt.Errorf("append %s: %w", d.Event.ID, err)
 	}
-	duplicate, err = l.committer.Append(ctx, wire.New(d, l.name, partitions))
+	duplicate, err = l.committer.append(ctx, wire.New(d, l.name, partitions))
 	if err == nil { // the stream may have been replaced meanwhile, or the server
 		_, err = l.writable(ctx)
 	}
@@ -127,7 +127,7 @@ func (l *Log) timedOut(err error) error {
 	// end.
 	answered := l.server.healthQuestions.DoChan("", func() (any, error) {
 		if reason := l.server.health(); reason != nil {
-			l.committer.Fail(reason)
+			l.committer.fail(reason)
 		}
 		return nil, nil
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/payfold/payfold/internal/archive/storage"
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
-	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/connection"
 )
@@ -74,7 +73,7 @@ func Connect(config Config) (*Log, error) {
 		return nil, err
 	}
 	l.dialer, l.gate = dialer, gate
-	l.committer = appends.NewCommitter(l.js, nil)
+	l.committer = newCommitter(l.js, nil)
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
 	if gate != nil {
 		l.embedded, l.files = true, blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)

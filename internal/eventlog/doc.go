@@ -16,8 +16,9 @@
 //	log.go, connect.go  a connection to the stream
 //	stream.go           creates the stream, and never changes an existing one
 //	info.go             describes the stream, and counts the messages of a partition that wait
-//	append.go           writes an event (package appends: group commit), if appends can be confirmed now
+//	append.go           writes an event, if appends can be confirmed now
 //	watch.go            asks regularly whether they can
+//	committer.go        says when an append is durable; all appends in flight share a flush
 //	settings.go         the settings of a stream, and which of them keep every event
 //	durable.go          which messages are durable; readers in other processes ask the writing one
 //	read.go             reads what only the archive has, then a backlog from the files, then messages as they come

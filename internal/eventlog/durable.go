@@ -16,7 +16,7 @@ import (
 func (l *Log) confirm(ctx context.Context, seq uint64) (durable uint64, err error) {
 	switch {
 	case l.server != nil:
-		return l.committer.Confirm(ctx, seq)
+		return l.committer.confirm(ctx, seq)
 	case l.embedded: // in another process, whose answerReaders answers
 		return l.askDurable(ctx, seq)
 	}
@@ -51,7 +51,7 @@ func (s *Server) answerReaders() (err error) {
 			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(context.Background(), ofEmbedded.request)
 			defer cancel()
-			if durable, err := s.log.committer.Confirm(ctx, seq); err == nil {
+			if durable, err := s.log.committer.confirm(ctx, seq); err == nil {
 				_ = m.Respond(strconv.AppendUint(nil, durable, 10))
 			}
 		}()

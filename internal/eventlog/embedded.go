@@ -18,7 +18,6 @@ import (
 
 	"github.com/payfold/payfold/internal/eventlog/access"
 	"github.com/payfold/payfold/internal/eventlog/accounts"
-	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
@@ -178,7 +177,7 @@ func (s *Server) Connect() (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	log.committer = appends.NewCommitter(log.js, s.syncer.Flush)
+	log.committer = newCommitter(log.js, s.syncer.Flush)
 	log.server, s.log = s, log
 	log.embedded, log.files, log.whole = true, s.store, s.config.Whole
 	if err := log.verifyOpened(s.syncer.Recovered); err != nil {
@@ -224,7 +223,7 @@ func (s *Server) Addr() string { return s.gate.Address() }
 // log. The connection must be closed first.
 func (s *Server) Close() error {
 	s.stop()
-	orderly := !s.mismatch && (s.log == nil || s.log.committer.Failure() == nil)
+	orderly := !s.mismatch && (s.log == nil || s.log.committer.failure() == nil)
 	return errors.Join(s.syncer.Close(orderly), s.lock.Unlock())
 }
 

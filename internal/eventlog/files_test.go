@@ -396,7 +396,7 @@ func TestAQuestionAboutWhatIsNotThereChangesNothing(t *testing.T) {
 	defer cancel()
 	_, err := l.askDurable(ctx, 1_000_000)
 	require.Error(t, err)
-	require.NoError(t, writing.committer.Failure())
+	require.NoError(t, writing.committer.failure())
 	stop(t, s, writing)
 
 	s, writing = embedded(t, dir)

@@ -47,11 +47,11 @@ func TestAnAppendEndsInTimeWhereTheServerDoesNotTellItsHealth(t *testing.T) {
 	}
 	require.NoError(t, group.Wait())
 	require.EqualValues(t, 1, questions.Load(), "all share one question")
-	require.NoError(t, l.committer.Failure())
+	require.NoError(t, l.committer.failure())
 
 	answer <- errDiskFull // long after those who asked have gone
-	<-l.committer.Broken()
-	require.ErrorIs(t, l.committer.Failure(), errDiskFull)
+	<-l.committer.broken
+	require.ErrorIs(t, l.committer.failure(), errDiskFull)
 	close(release)
 	stop(t, s, l)
 	require.False(t, watermark(t, s.config.DataDir).Closed, "the next start writes the end of the log again")

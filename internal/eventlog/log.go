@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/payfold/payfold/internal/eventlog/access"
-	"github.com/payfold/payfold/internal/eventlog/appends"
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 	"github.com/payfold/payfold/internal/eventlog/connection"
 )
@@ -22,7 +21,7 @@ import (
 // ErrDisconnected means that there is no connection to the log, or that the server no longer knows
 // the reader. The server may have been restored, or its stream may have been created again. So the
 // error ends a Read: the caller must first check that the server still has the same log.
-var ErrDisconnected = appends.ErrDisconnected
+var ErrDisconnected = errors.New("not connected to the log")
 
 // Log is a connection to the stream. It survives restarts of the server: calls fail while the
 // server is unavailable, and work again after it has returned. It is safe for concurrent use.
@@ -31,7 +30,7 @@ type Log struct {
 	js        jetstream.JetStream
 	name      string
 	request   time.Duration // how long the server may take to answer a question
-	committer *appends.Committer
+	committer *committer
 
 	embedded bool // the server is embedded in this process or in another one on this machine; otherwise it is a cluster
 
@@ -58,7 +57,7 @@ type Log struct {
 
 // Close ends the connection; calls in progress fail.
 func (l *Log) Close() {
-	l.committer.Close()
+	l.committer.close()
 	if l.server != nil {
 		l.server.answers.Close()
 	}

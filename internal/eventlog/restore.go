@@ -79,7 +79,7 @@ func (l *Log) Restore(ctx context.Context, config StreamConfig) (*Restoration, e
 		return nil, err
 	}
 	last := max(have.State.LastSeq, max(config.FirstSeq, 1)-1)
-	l.committer.Begin(last)
+	l.committer.begin(last)
 	return &Restoration{log: l, js: js, next: last + 1}, l.beginStream()
 }
 
@@ -130,7 +130,7 @@ func (r *Restoration) Flush(ctx context.Context) error {
 		return err
 	}
 	r.bytes = 0
-	_, err := r.log.committer.Confirm(ctx, r.next-1)
+	_, err := r.log.committer.confirm(ctx, r.next-1)
 	return err
 }
 

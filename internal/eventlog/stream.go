@@ -25,7 +25,7 @@ func (l *Log) EnsureStream(ctx context.Context, config StreamConfig, logger *slo
 	}
 	if err == nil {
 		reportDifferences(ctx, logger, config, existing.CachedInfo().Config)
-		l.committer.Begin(existing.CachedInfo().State.LastSeq)
+		l.committer.begin(existing.CachedInfo().State.LastSeq)
 		return l.beginStream()
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {

@@ -35,11 +35,11 @@ type Watch struct {
 
 // NewWatch registers the metrics of the log.
 func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *Watch {
-	registerer.MustRegister(log.committer.AppendDuration)
+	registerer.MustRegister(log.committer.appendDuration)
 	if log.server == nil {
 		registerer.MustRegister(connection.NewCertificate(log.conn))
 	} else {
-		registerer.MustRegister(log.committer.FlushDuration, log.committer.GroupSize, blockstore.NewDisk(log.server.store.Root()))
+		registerer.MustRegister(log.committer.flushDuration, log.committer.groupSize, blockstore.NewDisk(log.server.store.Root()))
 	}
 	with := promauto.With(registerer)
 	w := &Watch{
@@ -77,8 +77,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	for {
 		w.check(ctx)
 		select {
-		case <-w.log.committer.Broken():
-			return w.log.committer.Failure()
+		case <-w.log.committer.broken:
+			return w.log.committer.failure()
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
@@ -142,5 +142,29 @@ func (w *Watch) logChange(ctx context.Context, level slog.Level, message, name, 
 	if line := message + value; line != w.logged {
 		w.logged = line
 		w.logger.Log(ctx, level, message, name, value)
+	}
+}
+
+// commitMetrics measure what a committer does. NewWatch registers them.
+type commitMetrics struct {
+	appendDuration prometheus.Histogram // of successful appends
+	flushDuration  prometheus.Histogram // of the embedded log; a cluster's servers flush
+	groupSize      prometheus.Histogram // of the embedded log
+}
+
+func newCommitMetrics() commitMetrics {
+	return commitMetrics{
+		appendDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "payfold_log_append_duration_seconds", Help: "Time from the append of a message until it is durable.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 17),
+		}),
+		flushDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "payfold_log_flush_duration_seconds", Help: "Time of one flush (fsync) of the embedded log.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 17),
+		}),
+		groupSize: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "payfold_log_group_size", Help: "Messages that share one flush of the embedded log, duplicates included.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		}),
 	}
 }

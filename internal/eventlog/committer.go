@@ -1,4 +1,4 @@
-package appends
+package eventlog
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/payfold/payfold/internal/eventlog/blockstore"
 )
 
-// Committer confirms appends in groups. One flush makes everything durable that the
+// committer confirms appends in groups. One flush makes everything durable that the
 // server acknowledged before the flush began; after it, each delivery gets its own
 // result. There is no timer: a flush begins as soon as an answer is waiting and the
 // previous flush has ended. So a single delivery is flushed at once, and with many
@@ -27,8 +27,8 @@ import (
 // flush that began after the answer. An error is returned without a flush. After a failed
 // flush nothing is confirmed any more, because a second fsync can report success although
 // data is lost.
-type Committer struct {
-	Metrics
+type committer struct {
+	commitMetrics
 	publisher publisher
 	flush     func(seq uint64) error // blockstore.Syncer.Flush; nil: the servers have made durable what they acknowledge
 	wake      chan struct{}          // holds one token while an entry waits for a flush
@@ -52,18 +52,11 @@ type publisher interface {
 
 // entry is one append that the server has acknowledged, or one reader's question whether a sequence is durable.
 type entry struct {
-	seq      uint64
-	question bool          // of a reader
-	result   chan struct{} // closed when err is final
-	err      error
+	seq     uint64
+	appends bool          // it is no question
+	result  chan struct{} // closed when err is final
+	err     error
 }
-
-// appends reports whether the entry is an append, not a reader's question.
-func (e *entry) appends() bool { return !e.question }
-
-// ErrDisconnected means that there is no connection to the log's server, or that it was lost before
-// the answer.
-var ErrDisconnected = errors.New("not connected to the log")
 
 var (
 	errClosed    = errors.New("the log is closed")
@@ -71,23 +64,23 @@ var (
 	errBadAnswer = errors.New("the log's answer names no sequence")
 )
 
-// NewCommitter starts a committer; Close ends it. flush makes everything durable that the server
+// newCommitter starts a committer; close ends it. flush makes everything durable that the server
 // had acknowledged when flush was called; seq is the newest acknowledged sequence. It is nil for a cluster, which
 // acknowledges only what its quorum has.
-func NewCommitter(p publisher, flush func(seq uint64) error) *Committer {
-	c := &Committer{
-		Metrics: newMetrics(), publisher: p, flush: flush,
+func newCommitter(p publisher, flush func(seq uint64) error) *committer {
+	c := &committer{
+		commitMetrics: newCommitMetrics(), publisher: p, flush: flush,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}), broken: make(chan struct{}),
 	}
 	go c.run()
 	return c
 }
 
-// Append publishes the message and returns when it is durable. After an error
+// append publishes the message and returns when it is durable. After an error
 // the message may or may not be in the log.
-func (c *Committer) Append(ctx context.Context, m *nats.Msg) (duplicate bool, err error) {
+func (c *committer) append(ctx context.Context, m *nats.Msg) (duplicate bool, err error) {
 	began := time.Now()
-	if err := c.Failure(); err != nil {
+	if err := c.failure(); err != nil {
 		return false, err
 	}
 	answer, err := c.publisher.PublishMsgAsync(m)
@@ -96,30 +89,23 @@ func (c *Committer) Append(ctx context.Context, m *nats.Msg) (duplicate bool, er
 	}
 	select {
 	case ack := <-answer.Ok():
-		duplicate, err = ack.Duplicate, c.awaitFlush(ctx, ack.Sequence)
+		if ack.Sequence == 0 {
+			return false, errBadAnswer
+		}
+		duplicate, err = ack.Duplicate, c.await(ctx, &entry{seq: ack.Sequence, appends: true, result: make(chan struct{})})
 	case err := <-answer.Err():
 		return false, refused(err)
 	case <-c.broken:
-		return false, c.Failure()
+		return false, c.failure()
 	case <-c.ended:
 		return false, errClosed
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
 	if err == nil {
-		c.AppendDuration.Observe(time.Since(began).Seconds())
+		c.appendDuration.Observe(time.Since(began).Seconds())
 	}
 	return duplicate, err
-}
-
-// awaitFlush returns after a flush that begins now or later.
-func (c *Committer) awaitFlush(ctx context.Context, seq uint64) error {
-	if seq == 0 {
-		return errBadAnswer
-	}
-	e := &entry{seq: seq, result: make(chan struct{})}
-	c.wait(e)
-	return c.await(ctx, e)
 }
 
 // refused says why an event was not stored. Without a connection, nats.go has no room for it.
@@ -132,54 +118,30 @@ func refused(err error) error {
 	return fmt.Errorf("the log does not accept the event: %w", err)
 }
 
-// Confirm returns when the message at seq is durable. The result is a sequence, seq or a
+// confirm returns when the message at seq is durable. The result is a sequence, seq or a
 // newer one, up to which everything is durable. The server must have delivered that
 // message to a reader already. Asking about a sequence that was never delivered gives a
 // wrong answer to the caller only.
-func (c *Committer) Confirm(ctx context.Context, seq uint64) (uint64, error) {
+func (c *committer) confirm(ctx context.Context, seq uint64) (uint64, error) {
 	c.mu.Lock()
 	durable := c.durable
 	c.mu.Unlock()
 	if seq > durable {
-		e := &entry{seq: seq, question: true, result: make(chan struct{})}
-		c.wait(e)
-		if err := c.await(ctx, e); err != nil {
+		if err := c.await(ctx, &entry{seq: seq, result: make(chan struct{})}); err != nil {
 			return 0, err
 		}
 		c.mu.Lock()
 		durable = max(c.durable, seq)
 		c.mu.Unlock()
 	}
-	return durable, c.Failure()
+	return durable, c.failure()
 }
 
-func (c *Committer) await(ctx context.Context, e *entry) error {
-	select {
-	case <-e.result:
-		return e.err
-	case <-c.broken:
-		return c.Failure()
-	case <-c.ended:
-		return errClosed
-	case <-ctx.Done():
-		c.drop(e)
-		return ctx.Err()
-	}
-}
-
-// drop removes an entry that nobody waits for any more from the entries that wait for a flush.
-// Otherwise their number would grow while a flush hangs.
-func (c *Committer) drop(e *entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting = slices.DeleteFunc(c.waiting, func(other *entry) bool { return other == e })
-}
-
-// wait makes the next flush cover e.
-func (c *Committer) wait(e *entry) {
+// await makes the next flush cover e, and returns after it.
+func (c *committer) await(ctx context.Context, e *entry) error {
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
-	if e.appends() {
+	if e.appends {
 		c.seen = max(c.seen, e.seq)
 	}
 	c.mu.Unlock()
@@ -187,16 +149,30 @@ func (c *Committer) wait(e *entry) {
 	case c.wake <- struct{}{}:
 	default: // a flush is already due and covers this entry too
 	}
+	select {
+	case <-e.result:
+		return e.err
+	case <-c.broken:
+		return c.failure()
+	case <-c.ended:
+		return errClosed
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		// Otherwise the number of entries that nobody waits for would grow while a flush hangs.
+		c.waiting = slices.DeleteFunc(c.waiting, func(other *entry) bool { return other == e })
+		return ctx.Err()
+	}
 }
 
-// Begin records that everything up to seq was durable before the first append.
-func (c *Committer) Begin(seq uint64) {
+// begin records that everything up to seq was durable before the first append.
+func (c *committer) begin(seq uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen, c.durable = max(c.seen, seq), max(c.durable, seq)
 }
 
-func (c *Committer) run() {
+func (c *committer) run() {
 	defer close(c.ended)
 	for {
 		select {
@@ -208,14 +184,14 @@ func (c *Committer) run() {
 		// the flush. If there is none, Gosched returns at once.
 		runtime.Gosched()
 		if err := c.commit(); err != nil {
-			c.Fail(err)
+			c.fail(err)
 			return
 		}
 	}
 }
 
 // commit flushes once for all entries that wait now.
-func (c *Committer) commit() error {
+func (c *committer) commit() error {
 	c.mu.Lock()
 	group, seen := c.waiting, c.seen
 	c.waiting = nil
@@ -223,12 +199,18 @@ func (c *Committer) commit() error {
 	if len(group) == 0 {
 		return nil // the previous flush covered them
 	}
+	appends := 0
+	for _, e := range group {
+		if e.appends {
+			appends++
+		}
+	}
 	began := time.Now()
 	var err error
 	if c.flush != nil {
 		err = c.flush(seen)
 	}
-	if errors.Is(err, blockstore.ErrNoBlock) && !slices.ContainsFunc(group, (*entry).appends) {
+	if errors.Is(err, blockstore.ErrNoBlock) && appends == 0 {
 		for _, e := range group { // the log is empty, and these are only questions
 			e.err = err
 			close(e.result)
@@ -238,13 +220,16 @@ func (c *Committer) commit() error {
 	if err != nil {
 		return err
 	}
-	c.observe(group, time.Since(began))
+	c.flushDuration.Observe(time.Since(began).Seconds())
+	if appends > 0 {
+		c.groupSize.Observe(float64(appends))
+	}
 	c.mu.Lock()
 	c.durable = seen
 	// Questions that arrived during the flush and that it covers need no other flush.
 	rest := c.waiting[:0]
 	for _, e := range c.waiting {
-		if !e.appends() && e.seq <= seen {
+		if !e.appends && e.seq <= seen {
 			group = append(group, e)
 		} else {
 			rest = append(rest, e)
@@ -258,22 +243,8 @@ func (c *Committer) commit() error {
 	return nil
 }
 
-// observe measures a flush. A flush that only readers asked for has no messages.
-func (c *Committer) observe(group []*entry, flush time.Duration) {
-	c.FlushDuration.Observe(flush.Seconds())
-	messages := 0
-	for _, e := range group {
-		if e.appends() {
-			messages++
-		}
-	}
-	if messages > 0 {
-		c.GroupSize.Observe(float64(messages))
-	}
-}
-
-// Fail makes every append in progress and every later append fail.
-func (c *Committer) Fail(err error) {
+// fail makes every append in progress and every later append fail.
+func (c *committer) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.failed == nil {
@@ -282,18 +253,15 @@ func (c *Committer) Fail(err error) {
 	}
 }
 
-// Broken returns a channel that is closed by Fail.
-func (c *Committer) Broken() <-chan struct{} { return c.broken }
-
-// Failure returns why every append fails; nil if appends work.
-func (c *Committer) Failure() error {
+// failure returns why every append fails; nil if appends work.
+func (c *committer) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failed
 }
 
-// Close ends the committer. Entries that are not confirmed by then fail.
-func (c *Committer) Close() {
+// close ends the committer. Entries that are not confirmed by then fail.
+func (c *committer) close() {
 	c.once.Do(func() { close(c.stop) })
 	<-c.ended
 }

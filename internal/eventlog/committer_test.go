@@ -1,4 +1,4 @@
-package appends
+package eventlog
 
 import (
 	"context"
@@ -77,7 +77,7 @@ const (
 // model says, step by step, what each delivery must have been told.
 type model struct {
 	script     *script
-	committer  *Committer
+	committer  *committer
 	deliveries []*delivery
 	busy       bool   // a flush is under way
 	failed     string // what every delivery is told from now on
@@ -97,7 +97,7 @@ func (m *model) append(refuse bool) {
 	before := len(m.script.answers)
 	go func() {
 		defer close(d.ended)
-		duplicate, err := m.committer.Append(ctx, &nats.Msg{})
+		duplicate, err := m.committer.append(ctx, &nats.Msg{})
 		d.got = outcome(duplicate, err)
 	}()
 	synctest.Wait()
@@ -234,7 +234,7 @@ func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
 		var fault error
 		synctest.Test(t, func(*testing.T) {
 			s := &script{flushed: make(chan error)}
-			m := &model{script: s, committer: NewCommitter(s, s.flush)}
+			m := &model{script: s, committer: newCommitter(s, s.flush)}
 			for i, step := range plan {
 				if m.step(step.Op, step.Pick); fault == nil {
 					if fault = m.check(); fault != nil {
@@ -246,7 +246,7 @@ func TestEachDeliveryIsToldItsOwnResultAfterItsFlush(t *testing.T) {
 			if m.busy {
 				close(s.flushed)
 			}
-			m.committer.Close()
+			m.committer.close()
 			for _, d := range m.deliveries {
 				<-d.ended
 				d.cancel()
@@ -262,20 +262,20 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s, s.flush)
-		defer c.Close()
-		c.Begin(7)
-		durable, err := c.Confirm(t.Context(), 7)
+		c := newCommitter(s, s.flush)
+		defer c.close()
+		c.begin(7)
+		durable, err := c.confirm(t.Context(), 7)
 		require.NoError(t, err)
 		require.EqualValues(t, 7, durable, "what was there at the start needs no flush")
 
-		go func() { _, _ = c.Append(t.Context(), &nats.Msg{}) }()
+		go func() { _, _ = c.append(t.Context(), &nats.Msg{}) }()
 		synctest.Wait()
 		s.answers[0].stored(8, false)
 		synctest.Wait() // its flush is under way
 		asked := make(chan uint64)
 		go func() {
-			durable, _ := c.Confirm(t.Context(), 8)
+			durable, _ := c.confirm(t.Context(), 8)
 			asked <- durable
 		}()
 		synctest.Wait()
@@ -286,7 +286,7 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		require.False(t, s.busy)
 
 		go func() { // the server delivers a message to readers before its answer arrives here
-			durable, _ := c.Confirm(t.Context(), 9)
+			durable, _ := c.confirm(t.Context(), 9)
 			asked <- durable
 		}()
 		synctest.Wait()
@@ -294,11 +294,11 @@ func TestAReaderIsToldWhatIsDurable(t *testing.T) {
 		s.flushed <- nil
 		require.EqualValues(t, 9, <-asked)
 
-		go func() { _, err := c.Confirm(t.Context(), 10); require.ErrorIs(t, err, errDisk); close(asked) }()
+		go func() { _, err := c.confirm(t.Context(), 10); require.ErrorIs(t, err, errDisk); close(asked) }()
 		synctest.Wait()
 		s.flushed <- errDisk
 		<-asked
-		_, err = c.Confirm(t.Context(), 7)
+		_, err = c.confirm(t.Context(), 7)
 		require.ErrorIs(t, err, errDisk)
 	})
 }
@@ -308,11 +308,11 @@ func TestAReaderIsNotToldOfWhatCameDuringAFlush(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s, s.flush)
-		defer c.Close()
+		c := newCommitter(s, s.flush)
+		defer c.close()
 		var ended sync.WaitGroup
 		for range 2 {
-			ended.Go(func() { _, _ = c.Append(t.Context(), &nats.Msg{}) })
+			ended.Go(func() { _, _ = c.append(t.Context(), &nats.Msg{}) })
 			synctest.Wait()
 		}
 		s.answers[0].stored(1, false)
@@ -320,7 +320,7 @@ func TestAReaderIsNotToldOfWhatCameDuringAFlush(t *testing.T) {
 		s.answers[1].stored(2, false)
 		asked := make(chan uint64, 2)
 		ask := func() {
-			durable, _ := c.Confirm(t.Context(), 2)
+			durable, _ := c.confirm(t.Context(), 2)
 			asked <- durable
 		}
 		ended.Go(ask)
@@ -342,10 +342,10 @@ func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s, s.flush)
+		c := newCommitter(s, s.flush)
 		var ended sync.WaitGroup
 		start := func(ctx context.Context) {
-			ended.Go(func() { _, _ = c.Append(ctx, &nats.Msg{}) })
+			ended.Go(func() { _, _ = c.append(ctx, &nats.Msg{}) })
 			synctest.Wait()
 		}
 		for i := range 10 { // the first one is in the flush that hangs
@@ -360,7 +360,7 @@ func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
 		}
 		for range 10 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, err := c.Confirm(ctx, 100)
+			_, err := c.confirm(ctx, 100)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.Empty(t, c.waiting, "readers' questions neither")
 			cancel()
@@ -373,9 +373,9 @@ func TestAFlushThatHangsKeepsNothingOfDeliveriesThatGaveUp(t *testing.T) {
 		require.True(t, s.busy, "for the delivery that waits")
 		s.flushed <- nil
 		ended.Wait()
-		durable, err := c.Confirm(t.Context(), 11)
+		durable, err := c.confirm(t.Context(), 11)
 		require.NoError(t, err)
 		require.EqualValues(t, 11, durable)
-		c.Close()
+		c.close()
 	})
 }

@@ -1,4 +1,4 @@
-package appends
+package eventlog
 
 import (
 	"testing"
@@ -24,10 +24,10 @@ func TestAnAppendLastsUntilItsFlushHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s, s.flush)
-		defer c.Close()
+		c := newCommitter(s, s.flush)
+		defer c.close()
 		for range 3 {
-			go func() { _, _ = c.Append(t.Context(), &nats.Msg{}) }()
+			go func() { _, _ = c.append(t.Context(), &nats.Msg{}) }()
 			synctest.Wait()
 		}
 		s.answers[0].stored(1, false)
@@ -41,13 +41,13 @@ func TestAnAppendLastsUntilItsFlushHasEnded(t *testing.T) {
 		s.flushed <- nil
 		synctest.Wait()
 
-		count, sum := values(t, c.GroupSize)
+		count, sum := values(t, c.groupSize)
 		require.EqualValues(t, 2, count)
 		require.InDelta(t, 1+2, sum, 0)
-		count, sum = values(t, c.FlushDuration)
+		count, sum = values(t, c.flushDuration)
 		require.EqualValues(t, 2, count)
 		require.InDelta(t, 1+2, sum, 1e-9)
-		count, sum = values(t, c.AppendDuration)
+		count, sum = values(t, c.appendDuration)
 		require.EqualValues(t, 3, count)
 		require.InDelta(t, 1+3+3, sum, 1e-9)
 	})
@@ -57,21 +57,21 @@ func TestAFlushThatOnlyAReaderAskedForHasNoGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{flushed: make(chan error)}
-		c := NewCommitter(s, s.flush)
-		defer c.Close()
-		go func() { _, _ = c.Confirm(t.Context(), 1) }()
+		c := newCommitter(s, s.flush)
+		defer c.close()
+		go func() { _, _ = c.confirm(t.Context(), 1) }()
 		synctest.Wait()
 		s.flushed <- nil
 		synctest.Wait()
-		groups, _ := values(t, c.GroupSize)
+		groups, _ := values(t, c.groupSize)
 		require.Zero(t, groups)
-		flushes, _ := values(t, c.FlushDuration)
+		flushes, _ := values(t, c.flushDuration)
 		require.EqualValues(t, 1, flushes)
 
 		s.refuse = errSend
-		_, err := c.Append(t.Context(), &nats.Msg{})
+		_, err := c.append(t.Context(), &nats.Msg{})
 		require.ErrorIs(t, err, errSend)
-		appends, _ := values(t, c.AppendDuration)
+		appends, _ := values(t, c.appendDuration)
 		require.Zero(t, appends, "nothing was stored")
 	})
 }
