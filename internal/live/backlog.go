@@ -243,16 +243,16 @@ func (b *postgresBacklog) load(ctx context.Context, batch []events.Event) error 
 // noteLicensed notes the users whose licence can depend on all of their pro payments, because of a row that the last
 // batch has made.
 func (b *postgresBacklog) noteLicensed() {
-	b.state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
+	for p := range b.state.Payments.Changed() {
 		if p.Kind == projections.KindPro && p.UserID != "" {
 			b.licensed = append(b.licensed, p.UserID)
 		}
-	})
-	b.state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) {
+	}
+	for l := range b.state.Licenses.Changed() {
 		if !l.RevokedAt.IsZero() {
 			b.licensed = append(b.licensed, l.UserID)
 		}
-	})
+	}
 }
 
 // fresh returns the names that were not asked for before, and notes them.

@@ -1,5 +1,7 @@
 package projections
 
+import "iter"
+
 // Rows are the rows of one table that a fold can touch. They know which are new and which
 // have changed since they were loaded. Not safe for concurrent use.
 type Rows[K comparable, R any] struct {
@@ -85,12 +87,13 @@ func (r *Rows[K, R]) All() []R {
 	return out
 }
 
-// EachChanged calls do with every row that is new or has changed, in the order of their first
-// change. loaded is false for a new row.
-func (r *Rows[K, R]) EachChanged(do func(row *R, loaded bool)) {
-	for _, index := range r.changed {
-		if row := &r.rows[index]; !row.removed {
-			do(&row.value, row.loaded)
+// Changed returns the rows that are new or have changed, in the order of their first change.
+func (r *Rows[K, R]) Changed() iter.Seq[*R] {
+	return func(yield func(*R) bool) {
+		for _, index := range r.changed {
+			if row := &r.rows[index]; !row.removed && !yield(&row.value) {
+				return
+			}
 		}
 	}
 }
@@ -113,11 +116,11 @@ func (r *Rows[K, R]) Removed() (out []R) {
 
 func (r *Rows[K, R]) list(loaded bool) []R {
 	out := make([]R, 0, len(r.changed))
-	r.EachChanged(func(row *R, wasLoaded bool) {
-		if wasLoaded == loaded {
-			out = append(out, *row)
+	for _, index := range r.changed {
+		if row := &r.rows[index]; !row.removed && row.loaded == loaded {
+			out = append(out, row.value)
 		}
-	})
+	}
 	return out
 }
 

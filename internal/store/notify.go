@@ -70,13 +70,21 @@ func queueNotification(batch *pgx.Batch, channel string, users tables.Set) {
 // subscription name: it may have been of another user before.
 func changedUsers(state *projections.State) tables.Set {
 	users := tables.Set{}
-	state.Payments.EachChanged(func(p *projections.Payment, _ bool) { users.Add(p.Users()...) })
-	state.Subscriptions.EachChanged(func(s *projections.SubscriptionState, _ bool) { users.Add(s.Users()...) })
-	state.Current.EachChanged(func(s *projections.Subscription, _ bool) { users.Add(s.UserID) })
+	for p := range state.Payments.Changed() {
+		users.Add(p.Users()...)
+	}
+	for s := range state.Subscriptions.Changed() {
+		users.Add(s.Users()...)
+	}
+	for s := range state.Current.Changed() {
+		users.Add(s.UserID)
+	}
 	for _, removed := range state.Current.Removed() {
 		users.Add(removed.UserID)
 	}
-	state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) { users.Add(l.UserID) })
+	for l := range state.Licenses.Changed() {
+		users.Add(l.UserID)
+	}
 	for _, line := range state.Ledger.Inserted() {
 		users.Add(line.UserID)
 	}
@@ -86,11 +94,13 @@ func changedUsers(state *projections.State) tables.Set {
 // usersOfLicenses returns the users of whom the fold has changed a licence, or a payment of one.
 func usersOfLicenses(state *projections.State) tables.Set {
 	users := tables.Set{}
-	state.Payments.EachChanged(func(p *projections.Payment, _ bool) {
+	for p := range state.Payments.Changed() {
 		if p.Kind == projections.KindPro {
 			users.Add(p.UserID)
 		}
-	})
-	state.Licenses.EachChanged(func(l *projections.ProLicense, _ bool) { users.Add(l.UserID) })
+	}
+	for l := range state.Licenses.Changed() {
+		users.Add(l.UserID)
+	}
 	return users
 }
