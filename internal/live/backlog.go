@@ -72,12 +72,12 @@ func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
 func (f *follower) startWrite(ctx context.Context, folded *foldedBatch) {
 	folded.began = time.Now()
 	f.writing = folded
-	last := folded.last()
+	last, rows := folded.last(), f.backlog
 	advance := store.Advance{LogID: f.logID, From: maps.Clone(f.at), To: last.Seq, Digest: last.Digest()}
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 		defer cancel()
-		f.written <- folded.write(ctx, advance)
+		f.written <- rows.write(ctx, folded, advance)
 	}()
 }
 
@@ -141,17 +141,18 @@ type backlog interface {
 	// fold folds the events of these messages. It may run while the batch before is written. The error may be a
 	// store.RefusedError. After any error the backlog must not be used.
 	fold(ctx context.Context, messages []message) (*foldedBatch, error)
+
+	// write writes the rows of a batch and moves the checkpoints, in one transaction. The batch before must be committed.
+	// The error may be errStale, store.ErrFenced, store.ErrFoldID or a store.RefusedError.
+	write(ctx context.Context, folded *foldedBatch, advance store.Advance) error
 }
 
 // foldedBatch is a batch that is folded and not written yet.
 type foldedBatch struct {
 	messages []message
+	writes   *pgx.Batch
 	result   Result
 	began    time.Time // when its write began
-
-	// write writes the rows and moves the checkpoints, in one transaction. The batch before must be committed. The error
-	// may be errStale, store.ErrFenced, store.ErrFoldID or a store.RefusedError.
-	write func(context.Context, store.Advance) error
 }
 
 func (b *foldedBatch) last() message { return b.messages[len(b.messages)-1] }
@@ -209,22 +210,19 @@ func (b *postgresBacklog) fold(ctx context.Context, messages []message) (*folded
 	store.QueueNotifications(writes, b.state)
 	b.noteLicensed()
 	b.state.Settle()
-	write := func(ctx context.Context, advance store.Advance) error {
-		return store.AsRefused(b.commit(ctx, writes, advance))
-	}
-	return &foldedBatch{messages: messages, result: result, write: write}, nil
+	return &foldedBatch{messages: messages, writes: writes, result: result}, nil
 }
 
-func (b *postgresBacklog) commit(ctx context.Context, writes *pgx.Batch, advance store.Advance) error {
+func (b *postgresBacklog) write(ctx context.Context, folded *foldedBatch, advance store.Advance) error {
 	t, err := begin(ctx, b.store, b.rules, advance)
 	if err != nil {
-		return err
+		return store.AsRefused(err)
 	}
 	defer t.end(ctx)
 	if t.rows != b.rows {
 		return errStale
 	}
-	return t.commit(ctx, writes)
+	return store.AsRefused(t.commit(ctx, folded.writes))
 }
 
 // load adds the rows that these events can touch and that are not in memory. A name is looked up once: afterwards all of

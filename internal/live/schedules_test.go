@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -207,6 +208,7 @@ type fleetBacklog struct {
 	rowsID int
 	rows   map[uint64]row // by customer, each read once
 	folded int
+	writes sync.Map // *foldedBatch → func(context.Context, store.Advance) error
 }
 
 func (b *fleetBacklog) full() bool { return b.folded > 2*fleetBatch }
@@ -232,7 +234,8 @@ func (b *fleetBacklog) fold(ctx context.Context, messages []message) (*foldedBat
 		return nil, err
 	}
 	b.folded += len(messages)
-	return &foldedBatch{messages: messages, write: func(ctx context.Context, a store.Advance) error {
+	out := &foldedBatch{messages: messages}
+	b.writes.Store(out, func(ctx context.Context, a store.Advance) error {
 		return b.at.transact(ctx, batch, a, func() error {
 			if b.rowsID != b.at.database.rowsID {
 				b.at.stale++
@@ -243,7 +246,13 @@ func (b *fleetBacklog) fold(ctx context.Context, messages []message) (*foldedBat
 			b.at.backlogs++
 			return b.at.database.replace(changed, batch)
 		})
-	}}, nil
+	})
+	return out, nil
+}
+
+func (b *fleetBacklog) write(ctx context.Context, folded *foldedBatch, a store.Advance) error {
+	write, _ := b.writes.LoadAndDelete(folded)
+	return write.(func(context.Context, store.Advance) error)(ctx, a)
 }
 
 var errRows = errors.New("a constraint is violated")
