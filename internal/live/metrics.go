@@ -96,8 +96,9 @@ func (p *Projector) measure(ctx context.Context) {
 	p.metrics.waitingFor.Set(waiting.Seconds)
 }
 
-func (m *metrics) observe(result Result, began time.Time, position uint64) {
-	now := time.Now()
+// observe measures a committed batch, and logs its out-of-order events.
+func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
+	m, now := p.metrics, time.Now()
 	if size := len(result.Events) + result.Duplicates; size > 0 {
 		m.batch.Observe(now.Sub(began).Seconds())
 		m.batchSize.Observe(float64(size))
@@ -109,10 +110,6 @@ func (m *metrics) observe(result Result, began time.Time, position uint64) {
 	m.events.WithLabelValues(outcomeDuplicate, "").Add(float64(result.Duplicates))
 	m.outOfOrder.Add(float64(result.OutOfOrder))
 	m.position.Set(float64(position))
-}
-
-func (p *Projector) observe(ctx context.Context, result Result, began time.Time, position uint64) {
-	p.metrics.observe(result, began, position)
 	if result.OutOfOrder > 0 {
 		p.Logger.WarnContext(ctx, "out-of-order events were applied; to settle them: projector settle; see payfold.out_of_order_event",
 			"events", result.OutOfOrder)
