@@ -67,34 +67,26 @@ const reasonTimeout = 2 * time.Second
 // maxCompared bounds the duplicates that are read from the log, one query for each.
 const maxCompared = 100
 
-// compare compares the event with its duplicates. If the right log does not answer, LogFault says why
-// that is missing.
+// compare compares the event with its newest duplicates. If the right log does not answer, LogFault says why that is
+// missing.
 func (e *Event) compare(ctx context.Context, log Log) {
-	if len(e.Duplicates.Items) == 0 {
+	newest := e.Duplicates.Items[max(0, len(e.Duplicates.Items)-maxCompared):]
+	if len(newest) == 0 {
 		return
 	}
-	if err := e.readDuplicates(ctx, log); err != nil {
-		e.LogFault = err.Error()
-	}
-}
-
-func (e *Event) readDuplicates(ctx context.Context, log Log) error {
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	original, err := MessageOf(ctx, log, e.LogID, uint64(e.Event.StreamSeq))
-	if err != nil {
-		return err
-	}
-	for i := max(0, len(e.Duplicates.Items)-maxCompared); i < len(e.Duplicates.Items); i++ {
-		duplicate := &e.Duplicates.Items[i]
-		message, err := log.Message(ctx, uint64(duplicate.Seq))
-		if err != nil {
-			return err
+	for i := 0; err == nil && i < len(newest); i++ {
+		var message events.Message
+		if message, err = log.Message(ctx, uint64(newest[i].Seq)); err == nil {
+			same := string(message.Body) == string(original.Body)
+			newest[i].ReceivedAt, newest[i].SameBody = &message.ReceivedAt, &same
 		}
-		same := string(message.Body) == string(original.Body)
-		duplicate.ReceivedAt, duplicate.SameBody = &message.ReceivedAt, &same
 	}
-	return nil
+	if err != nil {
+		e.LogFault = err.Error()
+	}
 }
 
 // Write writes text for people, or one JSON object.
