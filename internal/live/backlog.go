@@ -64,7 +64,7 @@ func (f *follower) applyBacklog(ctx context.Context, batch []message) error {
 		return nil
 	case canRepeat(foldErr):
 		f.backlog = nil
-		return f.applyAndRelease(ctx, batch)
+		return f.applyBatch(ctx, batch)
 	}
 	return foldErr
 }
@@ -89,7 +89,7 @@ func (f *follower) endWrite(ctx context.Context, err error) error {
 	switch {
 	case canRepeat(err):
 		f.backlog = nil
-		return f.applyAndRelease(ctx, folded.messages)
+		return f.applyBatch(ctx, folded.messages)
 	case err != nil:
 		return err
 	}

@@ -94,7 +94,7 @@ func (f *Follower) ApplyLast(ctx context.Context, batch ...events.Message) error
 			return err
 		}
 		f.advancedAll = time.Time{}
-		return f.applyAndRelease(ctx, batch)
+		return f.applyBatch(ctx, batch)
 	})
 }
 

@@ -157,17 +157,10 @@ func (f *follower) applyNext(ctx context.Context, batch []message) error {
 	if err := f.endBacklog(ctx); err != nil {
 		return err
 	}
-	return f.applyAndRelease(ctx, batch)
+	return f.applyBatch(ctx, batch)
 }
 
-func (f *follower) applyAndRelease(ctx context.Context, batch []message) error {
-	if err := f.applyBatch(ctx, batch); err != nil {
-		return err
-	}
-	f.release(batch)
-	return nil
-}
-
+// release lets other messages be read ahead instead of these.
 func (f *follower) release(batch []message) {
 	for _, m := range batch {
 		if f.mine[m.Partition] {
@@ -276,6 +269,7 @@ func (f *follower) applyFresh(ctx context.Context, batch []message, quarantine b
 	if moveAll {
 		f.advancedAll = began
 	}
+	f.release(batch)
 	return cause, nil
 }
 
