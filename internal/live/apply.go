@@ -18,6 +18,9 @@ import (
 // need far fewer tries, and a conflict that never ends is noticed soon.
 const maxConflicts = 20
 
+// postgres is the batches of a store.
+type postgres struct{ store *store.Store }
+
 func (p postgres) apply(ctx context.Context, rules projections.Rules, batch []events.Event, advance store.Advance) (Result, error) {
 	return Apply(ctx, p.store, rules, batch, advance)
 }

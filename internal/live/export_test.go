@@ -28,12 +28,6 @@ func (t *transaction) Commit(ctx context.Context, last *pgx.Batch) error { retur
 // End is end.
 func (t *transaction) End(ctx context.Context) { t.end(ctx) }
 
-// The steps of a member that gets fewer partitions, and of one that ends.
-var (
-	ReleaseLeases = releaseLeases
-	Leave         = leave
-)
-
 // HeartbeatOnce is heartbeat.
 func (p *Projector) HeartbeatOnce(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	return p.heartbeat(ctx, partitions)

@@ -75,7 +75,7 @@ func TestAMemberDoesNoWorkOnThePartitionsThatItReleases(t *testing.T) {
 	require.NoError(t, err)
 	_, other := w.Projector(ctx, t, 100)
 	defer other.Close()
-	_, err = live.Heartbeat(ctx, other)
+	_, err = live.Members{Store: other}.Heartbeat(ctx)
 	require.NoError(t, err)
 	share, surplus, err := p.HeartbeatOnce(ctx, 4)
 	require.NoError(t, err)

@@ -19,14 +19,14 @@ import (
 func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surplus []int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	now, err := p.members.heartbeat(ctx)
+	now, err := p.members.Heartbeat(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	change := leaseChangesOf(p.owner, partitions, now)
 	share = slices.Clone(change.held[:len(change.held)-len(change.surplus)])
 	if len(change.free) > 0 {
-		taken, err := p.members.takeLeases(ctx, change.free)
+		taken, err := p.members.TakeLeases(ctx, change.free)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -39,7 +39,7 @@ func (p *Projector) heartbeat(ctx context.Context, partitions int) (share, surpl
 func (p *Projector) release(ctx context.Context, partitions []int) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return p.members.releaseLeases(ctx, partitions)
+	return p.members.ReleaseLeases(ctx, partitions)
 }
 
 // leave gives up the leases at once, also after ctx has ended. If it fails, the leases
@@ -48,7 +48,7 @@ func (p *Projector) leave(ctx context.Context) {
 	p.metrics.partitions.Set(0)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
-	if err := p.members.leave(ctx); err != nil {
+	if err := p.members.Leave(ctx); err != nil {
 		p.Logger.DebugContext(ctx, "leases are left to expire", "error", err)
 	}
 }
@@ -96,28 +96,13 @@ func quota(partitions, members, place int) int {
 	return share
 }
 
-// members is what a projector needs of the database to share the partitions with others.
+// members is Members.
 type members interface {
-	heartbeat(ctx context.Context) (Membership, error)
-	takeLeases(ctx context.Context, partitions []int) (taken []int, err error)
-	releaseLeases(ctx context.Context, partitions []int) error
-	leave(ctx context.Context) error
+	Heartbeat(ctx context.Context) (Membership, error)
+	TakeLeases(ctx context.Context, partitions []int) (taken []int, err error)
+	ReleaseLeases(ctx context.Context, partitions []int) error
+	Leave(ctx context.Context) error
 }
-
-// postgres is the members and the batches of a store.
-type postgres struct{ store *store.Store }
-
-func (p postgres) heartbeat(ctx context.Context) (Membership, error) { return Heartbeat(ctx, p.store) }
-
-func (p postgres) takeLeases(ctx context.Context, partitions []int) ([]int, error) {
-	return TakeLeases(ctx, p.store, partitions)
-}
-
-func (p postgres) releaseLeases(ctx context.Context, partitions []int) error {
-	return releaseLeases(ctx, p.store, partitions)
-}
-
-func (p postgres) leave(ctx context.Context) error { return leave(ctx, p.store) }
 
 //go:embed evict_members.sql
 var evictMembersSQL string
@@ -134,14 +119,17 @@ type Membership struct {
 // heartbeatInterval is how often a member must send a heartbeat.
 func heartbeatInterval(leaseTime time.Duration) time.Duration { return min(leaseTime/5, time.Second) }
 
+// Members shares the partitions among the projectors of a database. The owner of the store is one of its members.
+type Members struct{ Store *store.Store }
+
 // Heartbeat renews this member and its leases, and evicts expired members. The first
 // heartbeat makes the store's owner a member. All statements are one implicit transaction,
 // sent at once, so a process that freezes cannot leave a transaction open.
 //
 // Leases make sharing efficient; the checkpoints make it safe. The result may be outdated
 // when the call returns.
-func Heartbeat(ctx context.Context, s *store.Store) (Membership, error) {
-	now := Membership{Leases: map[int]string{}}
+func (m Members) Heartbeat(ctx context.Context) (Membership, error) {
+	s, now := m.Store, Membership{Leases: map[int]string{}}
 	batch := &pgx.Batch{}
 	batch.Queue(`insert into payfold.member (owner, last_seen) values ($1, clock_timestamp())
 		on conflict (owner) do update set last_seen = excluded.last_seen`, s.Owner())
@@ -167,24 +155,26 @@ func Heartbeat(ctx context.Context, s *store.Store) (Membership, error) {
 }
 
 // TakeLeases takes the leases of those partitions that are free, and returns them.
-func TakeLeases(ctx context.Context, s *store.Store, partitions []int) ([]int, error) {
+func (m Members) TakeLeases(ctx context.Context, partitions []int) ([]int, error) {
+	s := m.Store
 	return store.Collect(ctx, s.Pool(), "take leases", pgx.RowTo[int], takeLeasesSQL, s.Owner(), s.LeaseTime(), partitions)
 }
 
-// releaseLeases gives up the leases of these partitions.
-func releaseLeases(ctx context.Context, s *store.Store, partitions []int) error {
-	if _, err := s.Pool().Exec(ctx, "delete from payfold.lease where owner = $1 and partition = any($2)", s.Owner(), partitions); err != nil {
+// ReleaseLeases gives up the leases of these partitions.
+func (m Members) ReleaseLeases(ctx context.Context, partitions []int) error {
+	_, err := m.Store.Pool().Exec(ctx, "delete from payfold.lease where owner = $1 and partition = any($2)", m.Store.Owner(), partitions)
+	if err != nil {
 		return fmt.Errorf("release leases: %w", err)
 	}
 	return nil
 }
 
-// leave gives up all leases of this member and its membership.
-func leave(ctx context.Context, s *store.Store) error {
+// Leave gives up all leases of this member and its membership.
+func (m Members) Leave(ctx context.Context) error {
 	batch := &pgx.Batch{}
-	batch.Queue("delete from payfold.lease where owner = $1", s.Owner())
-	batch.Queue("delete from payfold.member where owner = $1", s.Owner())
-	if err := s.Pool().SendBatch(ctx, batch).Close(); err != nil {
+	batch.Queue("delete from payfold.lease where owner = $1", m.Store.Owner())
+	batch.Queue("delete from payfold.member where owner = $1", m.Store.Owner())
+	if err := m.Store.Pool().SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("leave: %w", err)
 	}
 	return nil

@@ -40,8 +40,8 @@ func TestAPartitionHasOneOwner(t *testing.T) {
 	taken := make([][]int, len(stores))
 	for i, member := range stores {
 		group.Go(func() (err error) {
-			if _, err = live.Heartbeat(ctx, member); err == nil {
-				taken[i], err = live.TakeLeases(ctx, member, everything)
+			if _, err = (live.Members{Store: member}).Heartbeat(ctx); err == nil {
+				taken[i], err = live.Members{Store: member}.TakeLeases(ctx, everything)
 			}
 			return err
 		})
@@ -53,7 +53,7 @@ func TestAPartitionHasOneOwner(t *testing.T) {
 	}
 	require.ElementsMatch(t, everything, all)
 
-	membership, err := live.Heartbeat(ctx, s)
+	membership, err := live.Members{Store: s}.Heartbeat(ctx)
 	require.NoError(t, err)
 	require.Len(t, membership.Members, 7)
 	require.Len(t, membership.Leases, 4)
@@ -63,17 +63,17 @@ func TestAMemberThatLeavesReleasesItsLeasesAtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
 	other := others(ctx, t, s, 1)[0]
-	_, err := live.Heartbeat(ctx, other)
+	_, err := live.Members{Store: other}.Heartbeat(ctx)
 	require.NoError(t, err)
-	taken, err := live.TakeLeases(ctx, other, []int{0, 1})
+	taken, err := live.Members{Store: other}.TakeLeases(ctx, []int{0, 1})
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1}, taken)
-	require.NoError(t, live.ReleaseLeases(ctx, other, []int{1}))
-	taken, err = live.TakeLeases(ctx, s, []int{0, 1})
+	require.NoError(t, live.Members{Store: other}.ReleaseLeases(ctx, []int{1}))
+	taken, err = live.Members{Store: s}.TakeLeases(ctx, []int{0, 1})
 	require.NoError(t, err)
 	require.Equal(t, []int{1}, taken)
-	require.NoError(t, live.Leave(ctx, other))
-	taken, err = live.TakeLeases(ctx, s, []int{0, 1})
+	require.NoError(t, live.Members{Store: other}.Leave(ctx))
+	taken, err = live.Members{Store: s}.TakeLeases(ctx, []int{0, 1})
 	require.NoError(t, err)
 	require.Equal(t, []int{0}, taken)
 }
@@ -81,11 +81,11 @@ func TestAMemberThatLeavesReleasesItsLeasesAtOnce(t *testing.T) {
 func TestAHeartbeatRenewsTheLeases(t *testing.T) {
 	t.Parallel()
 	ctx, s := fixture.Tables(t)
-	_, err := live.TakeLeases(ctx, s, []int{0})
+	_, err := live.Members{Store: s}.TakeLeases(ctx, []int{0})
 	require.NoError(t, err)
 	_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = clock_timestamp() + interval '1 second'")
 	require.NoError(t, err)
-	_, err = live.Heartbeat(ctx, s)
+	_, err = live.Members{Store: s}.Heartbeat(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, fixture.Number(ctx, t, s, "select count(*) from payfold.lease where expires_at > clock_timestamp() + interval '30 seconds'"))
 }
@@ -103,7 +103,7 @@ func TestMembersShareThePartitionsInEveryCollation(t *testing.T) {
 	_, err := w.DB.Exec(ctx, `alter table payfold.member alter owner type text collate "en-x-icu"`)
 	require.NoError(t, err)
 	for _, s := range stores {
-		_, err := live.Heartbeat(ctx, s)
+		_, err := live.Members{Store: s}.Heartbeat(ctx)
 		require.NoError(t, err)
 	}
 	require.EqualValues(t, 1, w.Number(ctx, t, "select count(*) from payfold.member where owner = 'app1' and owner < 'DB1'"))
@@ -112,7 +112,7 @@ func TestMembersShareThePartitionsInEveryCollation(t *testing.T) {
 		share, _, err := live.New(w.Config(t, s, fixture.AnyMode)).HeartbeatOnce(ctx, 8)
 		require.NoError(t, err)
 		require.Len(t, share, 4)
-		now, err := live.Heartbeat(ctx, s)
+		now, err := live.Members{Store: s}.Heartbeat(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []string{"DB1", "app1"}, now.Members)
 	}
@@ -136,9 +136,9 @@ func TestASilentMemberIsEvictedAndItsSessionsEnd(t *testing.T) {
 			t.Parallel()
 			ctx, s := fixture.Tables(t)
 			other := others(ctx, t, s, 1)[0]
-			_, err := live.Heartbeat(ctx, other)
+			_, err := live.Members{Store: other}.Heartbeat(ctx)
 			require.NoError(t, err)
-			_, err = live.TakeLeases(ctx, other, []int{3})
+			_, err = live.Members{Store: other}.TakeLeases(ctx, []int{3})
 			require.NoError(t, err)
 			session, err := other.Pool().Acquire(ctx)
 			require.NoError(t, err)
@@ -156,7 +156,7 @@ func TestASilentMemberIsEvictedAndItsSessionsEnd(t *testing.T) {
 			_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = expires_at - $1::interval", test.silent)
 			require.NoError(t, err)
 
-			membership, err := live.Heartbeat(ctx, s)
+			membership, err := live.Members{Store: s}.Heartbeat(ctx)
 			require.NoError(t, err)
 			if !test.evicted {
 				require.Equal(t, map[int]string{3: "other0"}, membership.Leases)

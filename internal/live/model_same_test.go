@@ -70,10 +70,10 @@ func (b *both) step(t *rapid.T) {
 	partitions := rapid.SliceOfNDistinct(rapid.IntRange(0, samePartition-1), 0, samePartition, rapid.ID).Draw(t, "partitions")
 	switch rapid.IntRange(0, 6).Draw(t, "statement") {
 	case 0, 1, 2:
-		seen, err := Heartbeat(ctx, as)
+		seen, err := Members{as}.Heartbeat(ctx)
 		if err != nil { // its sessions were ended
 			as.Pool().Reset()
-			seen, err = Heartbeat(ctx, as)
+			seen, err = Members{as}.Heartbeat(ctx)
 		}
 		require.NoError(t, err)
 		want, evicted := b.model.heartbeat(owner, b.now, func(owner string) bool { return b.open[owner] })
@@ -82,19 +82,19 @@ func (b *both) step(t *rapid.T) {
 			b.disconnect(t, other)
 		}
 	case 3, 4:
-		taken, err := TakeLeases(ctx, as, partitions)
+		taken, err := Members{as}.TakeLeases(ctx, partitions)
 		if err != nil {
 			as.Pool().Reset()
-			taken, err = TakeLeases(ctx, as, partitions)
+			taken, err = Members{as}.TakeLeases(ctx, partitions)
 		}
 		require.NoError(t, err)
 		require.ElementsMatch(t, b.model.takeLeases(owner, b.now, partitions), taken)
 	case 5:
-		require.NoError(t, releaseLeases(ctx, as, partitions))
+		require.NoError(t, Members{as}.ReleaseLeases(ctx, partitions))
 		b.model.releaseLeases(owner, partitions)
 	case 6:
 		if rapid.Bool().Draw(t, "leaves") {
-			require.NoError(t, leave(ctx, as))
+			require.NoError(t, Members{as}.Leave(ctx))
 			b.model.leave(owner)
 			break
 		}

@@ -95,14 +95,14 @@ func (m *model) takeLeases(owner string, now time.Time, partitions []int) (taken
 	return taken
 }
 
-// releaseLeases is releaseLeases.
+// releaseLeases is ReleaseLeases.
 func (m *model) releaseLeases(owner string, partitions []int) {
 	maps.DeleteFunc(m.leases, func(partition int, one lease) bool {
 		return one.owner == owner && slices.Contains(partitions, partition)
 	})
 }
 
-// leave is leave.
+// leave is Leave.
 func (m *model) leave(owner string) {
 	delete(m.members, owner)
 	maps.DeleteFunc(m.leases, func(_ int, one lease) bool { return one.owner == owner })

@@ -77,8 +77,8 @@ type Projector struct {
 
 // New returns a projector that is not ready until Run has reached the log and the database.
 func New(config Config) *Projector {
-	database := postgres{config.Store}
-	return newProjector(config, config.Store.Owner(), config.Store.LeaseTime(), database, config.Store, database)
+	s := config.Store
+	return newProjector(config, s.Owner(), s.LeaseTime(), Members{s}, s, postgres{s})
 }
 
 func newProjector(config Config, owner string, leaseTime time.Duration, shared members, tables liveTables, batches batches) *Projector {

@@ -137,7 +137,7 @@ func (s seat) call(ctx context.Context, name string, do func()) error {
 	})
 }
 
-func (s seat) heartbeat(ctx context.Context) (seen Membership, err error) {
+func (s seat) Heartbeat(ctx context.Context) (seen Membership, err error) {
 	err = s.call(ctx, "heartbeat", func() {
 		var evicted []string
 		seen, evicted = s.database.heartbeat(s.owner, s.now(), func(owner string) bool { return s.sessions[owner].isConnected() })
@@ -150,16 +150,16 @@ func (s seat) heartbeat(ctx context.Context) (seen Membership, err error) {
 
 func (s *sessions) isConnected() bool { return s.open && (s.vanished || !s.of.Killed()) }
 
-func (s seat) takeLeases(ctx context.Context, partitions []int) (taken []int, err error) {
+func (s seat) TakeLeases(ctx context.Context, partitions []int) (taken []int, err error) {
 	err = s.call(ctx, fmt.Sprint("take leases ", partitions), func() { taken = s.database.takeLeases(s.owner, s.now(), partitions) })
 	return taken, err
 }
 
-func (s seat) releaseLeases(ctx context.Context, partitions []int) error {
+func (s seat) ReleaseLeases(ctx context.Context, partitions []int) error {
 	return s.call(ctx, fmt.Sprint("release ", partitions), func() { s.database.releaseLeases(s.owner, partitions) })
 }
 
-func (s seat) leave(ctx context.Context) error {
+func (s seat) Leave(ctx context.Context) error {
 	return s.call(ctx, "leave", func() { s.database.leave(s.owner) })
 }
 

@@ -36,9 +36,9 @@ func TestWhatStopsMoneyIsUrgent(t *testing.T) {
 	require.Len(t, said, 1)
 	require.Contains(t, said[0], attention.NoProjector+" 1 event is not applied yet, the oldest arrived ")
 
-	_, err := live.Heartbeat(ctx, shop.Tables)
+	_, err := live.Members{Store: shop.Tables}.Heartbeat(ctx)
 	require.NoError(t, err)
-	_, err = live.TakeLeases(ctx, shop.Tables, []int{0})
+	_, err = live.Members{Store: shop.Tables}.TakeLeases(ctx, []int{0})
 	require.NoError(t, err)
 	_, err = shop.Tables.Pool().Exec(ctx, "update checkpoint set position = $1", len(bodies)) // nobody applies the last event here
 	require.NoError(t, err)

@@ -26,9 +26,9 @@ func TestDatabaseStatusHasLeasesOutcomesAndFaults(t *testing.T) {
 	_, err = s.Pool().Exec(ctx, `insert into payfold.quarantined_event (log_id, stream_seq, error) values ('lost', 5, 'other');
 		insert into payfold.out_of_order_event (log_id, stream_seq, later_seq, shared, schema_created_at) select log_id, 2, 7, 'user', '2020-01-01' from payfold.schema_state`)
 	require.NoError(t, err)
-	_, err = live.Heartbeat(ctx, s)
+	_, err = live.Members{Store: s}.Heartbeat(ctx)
 	require.NoError(t, err)
-	_, err = live.TakeLeases(ctx, s, []int{0, 2})
+	_, err = live.Members{Store: s}.TakeLeases(ctx, []int{0, 2})
 	require.NoError(t, err)
 	_, err = s.Pool().Exec(ctx, "update payfold.lease set expires_at = now() where partition = 2")
 	require.NoError(t, err)
