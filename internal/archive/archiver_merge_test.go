@@ -54,7 +54,7 @@ func TestAMergeThatIsKilledAtAnyStepLosesNothing(t *testing.T) {
 		w.path = filepath.Join(t.TempDir(), "archive")
 		last := new(atomic.Uint64)
 		steps, merging, killed := 0, false, false
-		killing := &storage.Folder{Root: w.path, Step: func(name string) error {
+		killing := &stepping{Folder: storage.Folder{Root: w.path}, Step: func(name string) error {
 			removed = removed || name == "remove"
 			if merging {
 				if steps++; steps > kills {
@@ -120,7 +120,7 @@ func TestPartsAreRemovedWhenTheMergedSegmentIsDurable(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	var steps []string
-	archiver := w.archiver(&storage.Folder{Root: w.path, Step: func(step string) error {
+	archiver := w.archiver(&stepping{Folder: storage.Folder{Root: w.path}, Step: func(step string) error {
 		steps = append(steps, step)
 		return nil
 	}})

@@ -217,7 +217,7 @@ func TestNothingFollowsASegmentWhoseNameIsNotDurable(t *testing.T) {
 	w.fill(t, 21, 30)
 	before := w.files(t)
 	failure := errors.New("the disk does not answer")
-	place := &storage.Folder{Root: w.path, Step: func(change string) error {
+	place := &stepping{Folder: storage.Folder{Root: w.path}, Step: func(change string) error {
 		if change == "sync names" {
 			return failure
 		}

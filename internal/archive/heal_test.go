@@ -116,7 +116,7 @@ func TestADamagedSegmentIsRenamedWhenItsReplacementIsDurable(t *testing.T) {
 	damaged := w.files(t)[1]
 	breakSegment(t, "its footer", damaged)
 	failure := errors.New("the disk does not answer")
-	place := &storage.Folder{Root: w.path, Step: func(change string) error {
+	place := &stepping{Folder: storage.Folder{Root: w.path}, Step: func(change string) error {
 		if change == "sync object" {
 			return failure
 		}

@@ -166,7 +166,7 @@ var errKilled = errors.New("killed")
 
 // killedAfter is the archive of a process that is killed after so many changes of the file system.
 func (w *world) killedAfter(changes int) storage.Place {
-	return &storage.Folder{Root: w.path, Step: func(string) error {
+	return &stepping{Folder: storage.Folder{Root: w.path}, Step: func(string) error {
 		if changes--; changes < 0 {
 			return errKilled
 		}

@@ -129,7 +129,7 @@ func TestNothingIsTrimmedBeforeTheNamesOfItsSegmentsAreDurable(t *testing.T) {
 	t.Parallel()
 	w, log := trimmed(t, 100)
 	failure := errors.New("the disk does not answer")
-	place := &storage.Folder{Root: w.path, Step: func(change string) error {
+	place := &stepping{Folder: storage.Folder{Root: w.path}, Step: func(change string) error {
 		if change == "sync object" {
 			return nil
 		}
@@ -198,7 +198,7 @@ func TestNothingIsTrimmedBeforeTheBytesOfItsSegmentsAreDurable(t *testing.T) {
 
 	failure := errors.New("the disk does not answer")
 	before := log.first.Load()
-	trimmer = w.trimmerOf(&storage.Folder{Root: w.path, Step: func(string) error { return failure }}, log, archive.Keep{Messages: 1})
+	trimmer = w.trimmerOf(&stepping{Folder: storage.Folder{Root: w.path}, Step: func(string) error { return failure }}, log, archive.Keep{Messages: 1})
 	require.ErrorIs(t, trimmer.Step(t.Context()), failure)
 	require.Equal(t, before, log.first.Load())
 }

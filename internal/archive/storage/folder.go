@@ -15,20 +15,7 @@ import (
 )
 
 // Folder is a Place in the file system.
-type Folder struct {
-	Root string
-
-	// Step is called before each change of the file system, if it is set. After its error nothing
-	// more is changed, as if the process had been killed. It lets a test stop at each change.
-	Step func(change string) error
-}
-
-func (f *Folder) step(change string) error {
-	if f.Step == nil {
-		return nil
-	}
-	return f.Step(change)
-}
+type Folder struct{ Root string }
 
 // String implements Place.
 func (f *Folder) String() string { return f.Root }
@@ -76,39 +63,19 @@ func (f *Folder) Create(_ context.Context, name string, write func(io.Writer) er
 	if _, err := os.Lstat(path); err == nil {
 		return ErrExists
 	}
-	if err := f.makeFolder(dir); err != nil {
+	if err := makeFolder(dir); err != nil {
 		return err
 	}
-	f.removeTemporary(dir)
-	if err := f.step("create"); err != nil {
-		return err
-	}
+	removeTemporary(dir)
 	file, err := os.CreateTemp(dir, temporaryPrefix+"*")
 	if err != nil {
 		return err
 	}
-	killed := false
-	step := func(name string) error {
-		err := f.step(name)
-		killed = killed || err != nil
-		return err
-	}
-	defer func() {
-		if !killed {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
-	err = write(&stepWriter{file, step})
-	if err == nil {
-		err = step("sync")
-	}
-	if err == nil {
+	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
+	if err = write(file); err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := step("link"); err != nil {
 		return err
 	}
 	if err := os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
@@ -116,36 +83,14 @@ func (f *Folder) Create(_ context.Context, name string, write func(io.Writer) er
 	} else if link := new(os.LinkError); errors.As(err, &link) {
 		return fmt.Errorf("the archive's file system must have hard links: link %s: %w", path, link.Err)
 	}
-	if err := step("sync folder"); err != nil {
-		return err
-	}
-	if err := durable.Sync(dir); err != nil {
-		return err
-	}
-	return step("remove temporary")
-}
-
-// stepWriter calls step before each write.
-type stepWriter struct {
-	io.Writer
-	step func(string) error
-}
-
-func (w *stepWriter) Write(data []byte) (int, error) {
-	if err := w.step("write"); err != nil {
-		return 0, err
-	}
-	return w.Writer.Write(data)
+	return durable.Sync(dir)
 }
 
 // makeFolder creates dir and the folders above it durably. Bodies are personal data, so only
 // this user may read them.
-func (f *Folder) makeFolder(dir string) error {
+func makeFolder(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil // if it cannot be used, the next change says why
-	}
-	if err := f.step("make folder"); err != nil {
-		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -154,7 +99,7 @@ func (f *Folder) makeFolder(dir string) error {
 }
 
 // removeTemporary removes temporary files that killed processes have left.
-func (f *Folder) removeTemporary(dir string) {
+func removeTemporary(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, temporaryPrefix+"*")) // fails on other patterns only
 	copies, _ := filepath.Glob(filepath.Join(dir, "*.seg.new"))       // of writeAgain
 	for _, path := range append(left, copies...) {
@@ -188,18 +133,12 @@ func (f openFile) Size() int64 { return f.size }
 // killed may have made them.
 func (f *Folder) Sync(_ context.Context, folder string, objects ...string) error {
 	for _, name := range objects {
-		if err := f.step("sync object"); err != nil {
-			return err
-		}
 		object := filepath.Join(f.path(folder), name)
 		if err := durable.Sync(object); errors.Is(err, fs.ErrNotExist) {
 			return err
 		} else if err != nil {
 			return errors.Join(err, writeAgain(object))
 		}
-	}
-	if err := f.step("sync names"); err != nil {
-		return err
 	}
 	return errors.Join(durable.Sync(f.path(folder)), durable.SyncPath(f.path(folder)))
 }
@@ -216,9 +155,6 @@ func writeAgain(path string) error {
 
 // Remove implements Place.
 func (f *Folder) Remove(_ context.Context, name string) error {
-	if err := f.step("remove"); err != nil {
-		return err
-	}
 	path := f.path(name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,17 +98,12 @@ func TestFilesThatKilledProcessesHaveLeftAreRemoved(t *testing.T) {
 func TestAFaultOfAFolderHasTheSameTextEachTime(t *testing.T) {
 	t.Parallel()
 	place := &storage.Folder{Root: t.TempDir()}
-	place.Step = func(change string) error {
-		if change == "create" { // of the temporary file, for which there is no folder now
-			return os.Remove(filepath.Join(place.Root, "log"))
-		}
-		return nil
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(place.Root, "log"), nil, 0o600)) // a file where the folder should be
 	create := func() error {
 		return place.Create(t.Context(), "log/one", func(io.Writer) error { return nil })
 	}
 	first := create()
-	require.ErrorIs(t, first, fs.ErrNotExist)
+	require.ErrorIs(t, first, syscall.ENOTDIR)
 	require.EqualError(t, create(), first.Error())
 }
 
