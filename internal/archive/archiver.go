@@ -234,10 +234,11 @@ func (a *Archiver) look(ctx context.Context, head Head) error {
 	case next > head.Last:
 		a.bytes, a.waiting = head.Bytes, time.Time{}
 	case a.waiting.IsZero():
-		return a.Source.ReadRecords(ctx, next, next, func(r Record) error {
-			a.waiting = time.Now().Add(-max(0, time.Since(r.StoredAt)))
-			return nil
-		})
+		waits, storedAt, err := a.archive.waiting(ctx, a.Source, head)
+		if waits > 0 {
+			a.waiting = time.Now().Add(-max(0, time.Since(storedAt)))
+		}
+		return err
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func TestALogDoesNotShareAPlaceWithAnother(t *testing.T) {
 	status, err := archive.Inspect(t.Context(), w.place(t), other.Log)
 	require.NoError(t, err)
 	require.Len(t, status.Faults, 1)
-	require.Contains(t, status.Faults[0], "also holds segments of log "+w.id(t))
+	require.Contains(t, status.Faults[0], "holds segments of log "+w.id(t))
 }
 
 // Each of two new logs finds the place empty before the other one has written.

@@ -39,10 +39,7 @@ func checkAgainst(ctx context.Context, place storage.Place, logID string, source
 			out.Faults = append(out.Faults, text)
 		}
 	}
-	if err := asFault(RequireAlone(ctx, place, logID), wrong); err != nil {
-		return nil, err
-	}
-	opened, err := Open(ctx, place, logID)
+	opened, err := examine(ctx, place, logID, source, wrong)
 	if err != nil {
 		return nil, err
 	}
@@ -50,16 +47,9 @@ func checkAgainst(ctx context.Context, place storage.Place, logID string, source
 		if err := opened.Check(ctx, wrong); err != nil {
 			return nil, err
 		}
-	} else {
-		for _, fault := range opened.Faults() {
-			wrong(fault)
-		}
 	}
 	if source == nil {
 		return out, nil
-	}
-	if err := asFault(opened.compareEnd(ctx, source), wrong); err != nil {
-		return nil, err
 	}
 	if err := opened.checkLag(ctx, source, wrong); err != nil {
 		return nil, err
@@ -77,24 +67,9 @@ func (a *Archive) checkLag(ctx context.Context, source Source, wrong func(error)
 	if err != nil {
 		return err
 	}
-	next := max(a.next(head), head.First)
-	if next > head.Last {
-		return nil
-	}
-	return source.ReadRecords(ctx, next, next, func(r Record) error {
-		if time.Since(r.StoredAt) > maxLag {
-			wrong(fmt.Errorf("it lacks seq %d to %d; the first was stored at %s",
-				next, head.Last, r.StoredAt.UTC().Format(time.RFC3339)))
-		}
-		return nil
-	})
-}
-
-// asFault calls wrong with an error that is a fault of the archive, and returns any other error.
-func asFault(err error, wrong func(error)) error {
-	if from, _ := Extent(err); from > 0 || isContradiction(err) {
-		wrong(err)
-		return nil
+	next, storedAt, err := a.waiting(ctx, source, head)
+	if next > 0 && time.Since(storedAt) > maxLag {
+		wrong(fmt.Errorf("it lacks seq %d to %d; the first was stored at %s", next, head.Last, storedAt.UTC().Format(time.RFC3339)))
 	}
 	return err
 }

@@ -42,20 +42,13 @@ func Inspect(ctx context.Context, place storage.Place, source Source) (*Status, 
 	} else if len(logs) > 0 {
 		s.LogID = logs[0]
 	}
-	for _, other := range logs {
-		if other != s.LogID {
-			s.Faults = append(s.Faults, fmt.Sprintf("%s also holds segments of log %s", place, other))
-		}
-	}
 	if s.LogID == "" {
 		return s, nil
 	}
-	opened, err := Open(ctx, place, s.LogID)
+	wrong := func(fault error) { s.Faults = append(s.Faults, fault.Error()) }
+	opened, err := examine(ctx, place, s.LogID, source, wrong)
 	if err != nil {
 		return nil, err
-	}
-	for _, fault := range opened.Faults() {
-		s.Faults = append(s.Faults, fault.Error())
 	}
 	s.Segments, s.First, s.Last = len(opened.segments), opened.First(), opened.Last()
 	for _, info := range opened.segments {
@@ -67,26 +60,55 @@ func Inspect(ctx context.Context, place storage.Place, source Source) (*Status, 
 	if source == nil {
 		return s, nil
 	}
-	return s, s.compare(ctx, opened, source)
-}
-
-// compare adds the lag, and how the archive contradicts the log.
-func (s *Status) compare(ctx context.Context, opened *Archive, source Source) error {
-	wrong := func(fault error) { s.Faults = append(s.Faults, fault.Error()) }
-	if err := asFault(opened.compareEnd(ctx, source), wrong); err != nil {
-		return err
-	}
 	head, err := source.Head(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	next := opened.next(head)
-	if next > head.Last {
+	next, storedAt, err := opened.waiting(ctx, source, head)
+	if next > 0 {
+		s.LagMessages, s.LagSeconds = head.Last-next+1, max(0, time.Since(storedAt).Seconds())
+	}
+	return s, err
+}
+
+// examine opens the archive of a log, compares its end with the log, and calls wrong with each fault. source is nil if the
+// log cannot be read.
+func examine(ctx context.Context, place storage.Place, logID string, source Source, wrong func(error)) (*Archive, error) {
+	if err := asFault(RequireAlone(ctx, place, logID), wrong); err != nil {
+		return nil, err
+	}
+	opened, err := Open(ctx, place, logID)
+	if err != nil {
+		return nil, err
+	}
+	for _, fault := range opened.faults {
+		wrong(fault)
+	}
+	if source != nil {
+		err = asFault(opened.compareEnd(ctx, source), wrong)
+	}
+	return opened, err
+}
+
+// asFault calls wrong with an error that is a fault of the archive, and returns any other error.
+func asFault(err error, wrong func(error)) error {
+	if from, _ := Extent(err); from > 0 || isContradiction(err) {
+		wrong(err)
 		return nil
 	}
-	s.LagMessages = head.Last - next + 1
-	return source.ReadRecords(ctx, next, next, func(r Record) error {
-		s.LagSeconds = max(0, time.Since(r.StoredAt).Seconds())
+	return err
+}
+
+// waiting returns the oldest message of the log that the archive lacks: its sequence, and when it was stored. The
+// sequence is 0 if there is none.
+func (a *Archive) waiting(ctx context.Context, source Source, head Head) (seq uint64, storedAt time.Time, err error) {
+	next := max(a.next(head), head.First)
+	if next > head.Last {
+		return 0, time.Time{}, nil
+	}
+	err = source.ReadRecords(ctx, next, next, func(r Record) error {
+		seq, storedAt = r.Seq, r.StoredAt
 		return nil
 	})
+	return seq, storedAt, err
 }
