@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/payfold/payfold/internal/archive/segment"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
@@ -62,8 +61,8 @@ func (a *Archive) SameNewest(
 	for _, info := range slices.Backward(a.segments) {
 		for seq := min(info.Last, last); seq >= max(info.First, first); {
 			var archived fingerprint.Hash
-			err := a.ReadMessages(ctx, seq, seq, func(m events.Message) error {
-				archived = fingerprint.Leaf(m)
+			err := a.Read(ctx, seq, seq, func(r Record) error {
+				archived = fingerprint.Leaf(r.Message())
 				return nil
 			})
 			if damaged, is := errors.AsType[*DamagedError](err); is {

@@ -9,25 +9,14 @@ import (
 	"sort"
 
 	"github.com/payfold/payfold/internal/archive/segment"
-	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// Read delivers the records from sequence from to until, in order and without gaps. A record's body
-// is valid only until deliver returns. It returns nil after deliver has returned for the last one.
+// Read delivers the records from sequence from to until, in order and without gaps. It returns nil after deliver has returned for the last one.
 // Records that are damaged in one segment are read from another one that holds them. It can fail
 // after any record, also with a DamagedError or a GapError; records after the damage can be read
 // then.
 func (a *Archive) Read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
-	return a.read(ctx, from, until, nil, deliver)
-}
-
-// ReadMessages is Read for readers that need only the headers that payfold reads.
-func (a *Archive) ReadMessages(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
-	return a.read(ctx, from, until, make([]events.Header, 0, segment.UsualHeaders), func(r Record) error { return deliver(r.Message()) })
-}
-
-func (a *Archive) read(ctx context.Context, from, until uint64, space []events.Header, deliver func(Record) error) error {
 	var damaged []*DamagedError // the segments that were tried for from
 	var failed error            // the error of deliver
 	refreshes := 0              // since the last record
@@ -40,7 +29,7 @@ func (a *Archive) read(ctx context.Context, from, until uint64, space []events.H
 		switch {
 		case err != nil:
 		case info != nil:
-			err = a.readSegment(ctx, info, from, min(until, info.Last), space, take)
+			err = a.readSegment(ctx, info, from, min(until, info.Last), take)
 		case len(damaged) > 0:
 			return damaged[0]
 		default:
@@ -80,14 +69,14 @@ func (a *Archive) holder(ctx context.Context, seq uint64, damaged []*DamagedErro
 	return info, err
 }
 
-func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint64, space []events.Header, deliver func(Record) error) (err error) {
+func (a *Archive) readSegment(ctx context.Context, info *Info, from, until uint64, deliver func(Record) error) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	object, err := a.place.Open(ctx, a.logID+"/"+info.Name)
 	if err != nil {
 		return err
 	}
-	s := segment.Known(info, object, space)
+	s := segment.Known(info, object)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	err = s.Read(ctx, from, until, func(r Record) error {
 		err := deliver(r)

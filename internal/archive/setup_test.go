@@ -126,7 +126,7 @@ func (w *world) open(t testing.TB, place storage.Place) *archive.Archive {
 func records(t testing.TB, read func(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error, from, until uint64) (out []archive.Record) {
 	t.Helper()
 	require.NoError(t, read(t.Context(), from, until, func(r archive.Record) error {
-		r.Body = bytes.Clone(r.Body)
+		r.Header, r.Body = slices.Clone(r.Header), bytes.Clone(r.Body)
 		out = append(out, r)
 		return nil
 	}))

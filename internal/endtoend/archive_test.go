@@ -44,7 +44,7 @@ func (w *world) requireArchived(t testing.TB) {
 	require.NoError(t, opened.Check(t.Context(), func(fault error) { require.NoError(t, fault) }))
 	read := func(from func(deliver func(archive.Record) error) error) (out []archive.Record) {
 		require.NoError(t, from(func(r archive.Record) error {
-			r.Body = bytes.Clone(r.Body)
+			r.Header, r.Body = slices.Clone(r.Header), bytes.Clone(r.Body)
 			out = append(out, r)
 			return nil
 		}))

@@ -67,12 +67,12 @@ func (l *Log) Read(ctx context.Context, from uint64, deliver func(m events.Messa
 // the CPU that both processes need to transfer the messages. If the archive fails, it logs a warning and continues with
 // the server. It fails if no source has a message.
 func (l *Log) ReadUntil(ctx context.Context, from, until uint64, deliver func(events.Message) error) error {
-	return l.readUntil(ctx, from, until, false, func(m events.Message, _ wire.Header) error { return deliver(m) })
+	return l.readUntil(ctx, from, until, func(m events.Message, _ wire.Header) error { return deliver(m) })
 }
 
 // ReadRecords is ReadUntil that delivers each message with all its headers.
 func (l *Log) ReadRecords(ctx context.Context, from, until uint64, deliver func(archive.Record) error) error {
-	return l.readUntil(ctx, from, until, true, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
+	return l.readUntil(ctx, from, until, func(m events.Message, h wire.Header) error { return deliverRecord(m, h, deliver) })
 }
 
 // deliverRecord delivers a message with all its headers.
@@ -84,7 +84,7 @@ func deliverRecord(m events.Message, h wire.Header, deliver func(archive.Record)
 	return deliver(archive.Record{Seq: m.Seq, Partition: m.Partition, StoredAt: m.StoredAt, Header: list, Body: m.Body})
 }
 
-func (l *Log) readUntil(ctx context.Context, from, until uint64, headers bool, deliver deliverFunc) error {
+func (l *Log) readUntil(ctx context.Context, from, until uint64, deliver deliverFunc) error {
 	if from > until {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (l *Log) readUntil(ctx context.Context, from, until uint64, headers bool, d
 	if from < info.First {
 		return fmt.Errorf("the log begins at seq %d, after seq %d", info.First, from)
 	}
-	r := reading{Log: l, info: info, next: from, headers: headers, deliver: deliver}
+	r := reading{Log: l, info: info, next: from, deliver: deliver}
 	return r.run(ctx, until)
 }
 

@@ -34,7 +34,6 @@ type reading struct {
 	*Log
 	info    Info
 	next    uint64 // the sequence of the next message to deliver
-	headers bool   // deliver needs all headers
 	deliver deliverFunc
 	failed  error // the error of deliver
 }
@@ -112,16 +111,7 @@ func (r *reading) agrees(ctx context.Context, a *archive.Archive) error {
 
 // fromArchive delivers what the archive has from next on. It returns nil if the archive ends there.
 func (r *reading) fromArchive(ctx context.Context, a *archive.Archive, until uint64) error {
-	until = min(until, a.Last())
-	if !r.headers {
-		return a.ReadMessages(ctx, r.next, until, func(m events.Message) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return r.take(m, wire.Header{})
-		})
-	}
-	return a.Read(ctx, r.next, until, func(record archive.Record) error {
+	return a.Read(ctx, r.next, min(until, a.Last()), func(record archive.Record) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestWhatTheServerNoLongerHasIsReadFromTheArchive(t *testing.T) {
 	want := fromServer(t, s.log, 1, 130)
 	records := func(l *Log) (out []archive.Record) {
 		require.NoError(t, l.ReadRecords(t.Context(), 1, 130, func(r archive.Record) error {
-			r.Body = bytes.Clone(r.Body)
+			r.Header, r.Body = slices.Clone(r.Header), bytes.Clone(r.Body)
 			out = append(out, r)
 			return nil
 		}))

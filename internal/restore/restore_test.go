@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +74,7 @@ func records(t *testing.T, log *eventlog.Log) (out []archive.Record) {
 	info, err := log.Info(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, log.ReadRecords(t.Context(), info.First, info.Last, func(r archive.Record) error {
-		r.Body = bytes.Clone(r.Body)
+		r.Header, r.Body = slices.Clone(r.Header), bytes.Clone(r.Body)
 		out = append(out, r)
 		return nil
 	}))

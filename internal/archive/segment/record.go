@@ -19,8 +19,8 @@ type Record struct {
 	Seq       uint64
 	Partition int
 	StoredAt  time.Time       // by the stream's clock
-	Header    []events.Header // sorted by name; those of one name in their own order
-	Body      []byte          // valid only until the function that was given the Record returns
+	Header    []events.Header // sorted by name; those of one name in their own order. Like Body, it is valid only until the
+	Body      []byte          // function that was given the Record returns
 }
 
 // Message returns the message that readers of the log are given. It shares the body.
@@ -88,11 +88,10 @@ func WithBytes(deliver func(r Record, bytes []byte) error) func(Record) error {
 
 func byName(a, b events.Header) int { return strings.Compare(a.Name, b.Name) }
 
-// UsualHeaders is how many headers a message has at most if ingest wrote it.
-const UsualHeaders = 12
+// usualHeaders is how many headers a message has at most if ingest wrote it.
+const usualHeaders = 12
 
-// parseRecord reads the first record in data. The record shares its body with data, and its
-// headers with space unless that is nil.
+// parseRecord reads the first record in data. The record shares its body with data, and its headers with space.
 func parseRecord(data []byte, space []events.Header) (r Record, size int, err error) {
 	if len(data) < recordLength {
 		return Record{}, 0, errRecord
@@ -115,9 +114,7 @@ func parseRecord(data []byte, space []events.Header) (r Record, size int, err er
 	}
 	r.Body = data[headers:]
 	text := string(data[:headers]) // one allocation for all of them
-	if r.Header = space[:0]; space == nil && text != "" {
-		r.Header = make([]events.Header, 0, UsualHeaders)
-	}
+	r.Header = space[:0]
 	for text != "" {
 		var h events.Header
 		var ok bool

@@ -32,7 +32,7 @@ func (e *DamagedError) Error() string {
 type Segment struct {
 	*Info
 	object storage.Object
-	space  []events.Header // of the record that is delivered; nil: each record has headers of its own
+	space  []events.Header // of the record that is delivered
 }
 
 // tailBytes is read first. It holds the whole footer of a segment of usual size, and all of a
@@ -46,13 +46,12 @@ func Open(name string, object storage.Object) (*Segment, error) {
 	if err != nil {
 		return nil, errors.Join(err, object.Close())
 	}
-	return &Segment{Info: info, object: object}, nil
+	return Known(info, object), nil
 }
 
-// Known opens a segment whose header and footer were read before. space is for the headers of the
-// record that is delivered; if it is nil, each record has headers of its own.
-func Known(info *Info, object storage.Object, space []events.Header) *Segment {
-	return &Segment{Info: info, object: object, space: space}
+// Known opens a segment whose header and footer were read before.
+func Known(info *Info, object storage.Object) *Segment {
+	return &Segment{info, object, make([]events.Header, 0, usualHeaders)}
 }
 
 func readInfo(name string, object storage.Object) (*Info, error) {

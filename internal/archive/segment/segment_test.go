@@ -32,9 +32,6 @@ func anyRecords(t *rapid.T) []Record {
 	for i := range out {
 		header := headers.Draw(t, "header")
 		slices.SortStableFunc(header, byName)
-		if len(header) == 0 {
-			header = nil
-		}
 		out[i] = Record{
 			Seq: first + uint64(i), Partition: rapid.IntRange(0, 1<<31-1).Draw(t, "partition"),
 			StoredAt: time.Unix(0, rapid.Int64().Draw(t, "stored")).UTC(), Header: header,
@@ -62,7 +59,7 @@ func written(t require.TestingT, frameBytes int, records []Record) ([]byte, Info
 
 func collect(s *Segment, from, until uint64) (out []Record, err error) {
 	err = s.Read(context.Background(), from, until, func(r Record) error {
-		r.Body = bytes.Clone(r.Body)
+		r.Header, r.Body = slices.Clone(r.Header), bytes.Clone(r.Body)
 		out = append(out, r)
 		return nil
 	})
