@@ -97,40 +97,34 @@ type blockScan struct {
 	pieces []piece
 }
 
+// onAllCores reads several blocks at once.
 func (s *Store) onAllCores(ctx context.Context, progress func(done, blocks int)) scanner {
-	return func(blocks []int) ([]blockScan, error) { return s.scanAll(ctx, blocks, progress) }
-}
-
-func (s *Store) scanAll(ctx context.Context, blocks []int, progress func(done, blocks int)) ([]blockScan, error) {
-	scans := make([]blockScan, len(blocks))
-	group, ctx := errgroup.WithContext(ctx)
-	work := make(chan int, len(blocks))
-	for n := range blocks {
-		work <- n
-	}
-	close(work)
-	var mu sync.Mutex
-	done := 0
-	for range min(runtime.GOMAXPROCS(0), len(blocks)) {
-		group.Go(func() (err error) {
-			var buffer []byte
-			for n := range work {
+	return func(blocks []int) ([]blockScan, error) {
+		scans, done := make([]blockScan, len(blocks)), 0
+		buffers := sync.Pool{New: func() any { return new([]byte) }}
+		var mu sync.Mutex // guards done
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(runtime.GOMAXPROCS(0))
+		for n, block := range blocks {
+			group.Go(func() (err error) {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				if scans[n], buffer, err = s.scanBlock(blocks[n], buffer, nil); err != nil {
+				buffer := buffers.Get().(*[]byte)
+				defer buffers.Put(buffer)
+				if scans[n], *buffer, err = s.scanBlock(block, *buffer, nil); err != nil {
 					return err
 				}
 				mu.Lock()
+				defer mu.Unlock()
 				if done++; progress != nil {
 					progress(done, len(blocks))
 				}
-				mu.Unlock()
-			}
-			return nil
-		})
+				return nil
+			})
+		}
+		return scans, group.Wait()
 	}
-	return scans, group.Wait()
 }
 
 // maxBlock is far more than the server writes into one block, which is 8 MB and a message.

@@ -142,13 +142,12 @@ func (e *expectation) mayBeTorn(f fault, newest int) bool {
 }
 
 func (s *Store) tail(f fault, scans []blockScan) *Tail {
-	tail := &Tail{File: f.File, Offset: f.Offset, block: f.block}
+	tail := &Tail{File: f.File, Offset: f.Offset}
 	for _, scan := range scans {
 		switch {
 		case scan.number == f.block:
 			tail.Bytes = scan.size - f.Offset
 		case scan.number > f.block:
-			tail.newer = append(tail.newer, scan.number)
 			tail.Newer = append(tail.Newer, s.block(scan.number))
 		}
 	}

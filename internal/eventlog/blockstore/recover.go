@@ -80,8 +80,8 @@ func (s *Store) prepare(report *Report) (removedIndex bool, err error) {
 		return false, fmt.Errorf("remove a trimmed block: %w", err)
 	}
 	if tail := report.TornTail; tail != nil {
-		for _, block := range tail.newer {
-			if err := os.Rename(s.block(block), s.unconfirmed(block)); err != nil {
+		for _, block := range tail.Newer {
+			if err := os.Rename(block, s.unconfirmed(block)); err != nil {
 				return false, fmt.Errorf("set aside an unconfirmed block: %w", err)
 			}
 		}
@@ -111,15 +111,16 @@ func (s *Store) cut(tail *Tail) error {
 		if _, err := block.ReadAt(content, int64(tail.Offset)); err != nil {
 			return err
 		}
-		if err := durable.Create(s.unconfirmed(tail.block), string(content), 0o600); err != nil {
+		if err := durable.Create(s.unconfirmed(tail.File), string(content), 0o600); err != nil {
 			return err
 		}
 	}
 	return block.Truncate(int64(tail.Offset))
 }
 
-func (s *Store) unconfirmed(block int) string {
-	return filepath.Join(s.root, fmt.Sprintf("unconfirmed-%d-%d%s", time.Now().UnixNano(), block, blockSuffix))
+// unconfirmed is the new path of a block, or of its end.
+func (s *Store) unconfirmed(block string) string {
+	return filepath.Join(s.root, fmt.Sprintf("unconfirmed-%d-%s", time.Now().UnixNano(), filepath.Base(block)))
 }
 
 // emptyEnd returns the log's blocks without the empty ones at its end, and these.

@@ -42,8 +42,6 @@ type Tail struct {
 	Offset int      `json:"offset"`
 	Bytes  int      `json:"bytes"`
 	Newer  []string `json:"newer_files,omitempty"` // later blocks
-	block  int
-	newer  []int
 }
 
 // adviceRestore names the steps in their order: ingest check finds the log only where it is, and
