@@ -22,13 +22,8 @@ type audit struct {
 	strict     bool        // a message that no secret verifies is a fault
 	found      func(Fault) // never called concurrently
 
-	mu           sync.Mutex
-	faults       int
-	signed       int // messages whose signature holds
-	own          int // those of them that are the shop's own events
-	pulled       int // messages without a signature that an API gave
-	unverifiable int
-	lost         int // marks, see events.Lost
+	mu      sync.Mutex
+	verdict *Verdict // counts the messages
 }
 
 func (a *audit) inspect(m events.Message, event events.Event) {
@@ -38,25 +33,25 @@ func (a *audit) inspect(m events.Message, event events.Event) {
 	switch {
 	case fault != "":
 	case m.Lost():
-		a.lost++
+		a.verdict.Lost++
 	case verifiable:
-		a.signed++
+		a.verdict.Signed++
 		if m.Provider == events.OwnEvents {
-			a.own++
+			a.verdict.Own++
 		}
 	case pulled(m):
-		a.pulled++
+		a.verdict.Pulled++
 		if a.strict {
 			fault = "it was pulled from an API, and has no signature"
 		}
 	default:
-		a.unverifiable++
+		a.verdict.Unverifiable++
 		if a.strict {
 			fault = fmt.Sprintf("no secret that was given verifies it; it names the key %q", m.KeyFingerprint)
 		}
 	}
 	if fault != "" {
-		a.faults++
+		a.verdict.Faults++
 		a.found(Fault{m.Seq, fault})
 	}
 }

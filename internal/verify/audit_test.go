@@ -96,7 +96,7 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 	} {
 		for _, strict := range []bool{false, true} {
 			var found []Fault
-			a := audit{secrets: secretsOf(signer), partitions: partitionsOfLog, strict: strict, found: func(f Fault) { found = append(found, f) }}
+			a := audit{secrets: secretsOf(signer), partitions: partitionsOfLog, strict: strict, found: func(f Fault) { found = append(found, f) }, verdict: new(Verdict)}
 			m := signed(t, signer)
 			c.change(&m)
 			a.inspect(m, providers.Decode(m))
@@ -104,10 +104,10 @@ func TestAStrictAuditAcceptsOnlyWhatAGivenSecretVerifies(t *testing.T) {
 			if strict {
 				want += c.unverifiable + c.pulled
 			}
-			require.Equal(t, want, a.faults, name)
+			require.Equal(t, want, a.verdict.Faults, name)
 			require.Len(t, found, want, name)
-			require.Equal(t, []int{c.unverifiable, c.pulled}, []int{a.unverifiable, a.pulled}, name)
-			require.Equal(t, 1, a.signed+a.lost+c.unverifiable+c.pulled+c.faults, name)
+			require.Equal(t, []int{c.unverifiable, c.pulled}, []int{a.verdict.Unverifiable, a.verdict.Pulled}, name)
+			require.Equal(t, 1, a.verdict.Signed+a.verdict.Lost+c.unverifiable+c.pulled+c.faults, name)
 		}
 	}
 }
@@ -123,12 +123,12 @@ func TestTheShopsOwnEventsAreCountedAmongTheSignedOnes(t *testing.T) {
 		Signature: p.Sign(secret, "", body, time.Time{}).Get(p.SignatureHeader()),
 	}
 	own.Partition = providers.Decode(own).Partition(partitionsOfLog)
-	a := audit{secrets: secretsOf(signer), partitions: partitionsOfLog}
+	a := audit{secrets: secretsOf(signer), partitions: partitionsOfLog, verdict: new(Verdict)}
 	a.secrets[p.Name()] = []providers.Secret{secret}
 	for _, m := range []events.Message{own, signed(t, signer)} {
 		a.inspect(m, providers.Decode(m))
 	}
-	require.Equal(t, []int{2, 1, 0}, []int{a.signed, a.own, a.faults})
+	require.Equal(t, []int{2, 1, 0}, []int{a.verdict.Signed, a.verdict.Own, a.verdict.Faults})
 }
 
 func TestAnyChangedBitOfBodyOrSignatureIsFound(t *testing.T) {

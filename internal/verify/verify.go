@@ -69,7 +69,7 @@ func (v *Verify) Run(ctx context.Context) (Verdict, error) {
 // compare folds the log and compares the tables with the fold. A goroutine of work checks the sums
 // concurrently, because one query uses only one core.
 func (v *Verify) compare(ctx context.Context, verdict *Verdict, work *errgroup.Group) error {
-	audit := &audit{secrets: v.Secrets, strict: v.Strict, found: v.Fault}
+	audit := &audit{secrets: v.Secrets, strict: v.Strict, found: v.Fault, verdict: verdict}
 	fold := rebuild.Rebuild{Log: v.Log, Rules: v.Rules, Logger: v.Logger, Progress: v.Progress, Look: audit.inspect}
 	b := &beside{tables: v.Tables, fold: fold}
 	return b.run(ctx, func() error {
@@ -90,8 +90,6 @@ func (v *Verify) compare(ctx context.Context, verdict *Verdict, work *errgroup.G
 			return err
 		}
 		verdict.Schema, verdict.Position = frozen.schema.Name, upTo.Highest()
-		verdict.Signed, verdict.Own, verdict.Pulled = audit.signed, audit.own, audit.pulled
-		verdict.Faults, verdict.Unverifiable, verdict.Lost = audit.faults, audit.unverifiable, audit.lost
 		definitions, err := frozen.Definitions(ctx, v.Rules)
 		if err != nil {
 			return err
