@@ -156,8 +156,9 @@ type encodedArray struct{ binary []byte }
 // arrays returns the arguments of unnest. They are encoded here, because the reflection of
 // pgx would take longer than everything else that the projector does with a row.
 func arrays[R any](columns []Column, rows []R) []any {
+	const usualSize = 24 // of a value, with its length
+	out := make([]byte, 0, usualSize*len(columns)*len(rows))
 	ends := make([]int, len(columns))
-	out := make([]byte, 0, arraysSize(columns, rows))
 	for i := range columns {
 		c := &columns[i]
 		out = appendArrayHeader(out, elementTypes[c.kind], len(rows))
@@ -173,24 +174,6 @@ func arrays[R any](columns []Column, rows []R) []any {
 	return args
 }
 
-// arraysSize returns at least the size of these arrays.
-func arraysSize[R any](columns []Column, rows []R) int {
-	const length, longestValue = 4, 8 // of a field that is no text
-	size := 0
-	for i := range columns {
-		c := &columns[i]
-		size += arrayHeaderSize + len(rows)*length
-		if c.kind != kindText {
-			size += len(rows) * longestValue
-			continue
-		}
-		for j := range rows {
-			size += len(*fieldOf[string](unsafe.Pointer(&rows[j]), c))
-		}
-	}
-	return size
-}
-
 // Texts returns texts as an argument of a statement. An empty text is null.
 func Texts(texts []string) any { return arrays([]Column{{kind: kindText}}, texts)[0] }
 
@@ -199,8 +182,6 @@ var elementTypes = [...]uint32{
 	kindText: pgtype.TextOID, kindNumber: pgtype.Int8OID, kindOptional: pgtype.Int8OID,
 	kindBool: pgtype.BoolOID, kindTime: pgtype.TimestamptzOID, kindFacts: pgtype.ByteaOID,
 }
-
-const arrayHeaderSize = 20
 
 func appendArrayHeader(out []byte, elementType uint32, length int) []byte {
 	const dimensions, mayHaveNulls, firstIndex = 1, 1, 1
