@@ -27,7 +27,6 @@ type Watch struct {
 	replicas   prometheus.Gauge
 	current    prometheus.Gauge
 	durability *prometheus.GaugeVec
-	oneServer  prometheus.Gauge
 	faults     prometheus.Gauge
 	messages   prometheus.Gauge
 	bytes      prometheus.Gauge
@@ -54,10 +53,6 @@ func NewWatch(log *Log, logger *slog.Logger, registerer prometheus.Registerer) *
 		durability: with.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "payfold_log_durability", Help: "1 for where an event is stored when it is answered 200, 0 for the others; all are 0 until the server has answered.",
 		}, []string{"durability"}),
-		oneServer: with.NewGauge(prometheus.GaugeOpts{
-			Name: "payfold_log_one_server",
-			Help: "1 if the only replica is on a server that payfold did not start: a power cut may lose events that were answered 200.",
-		}),
 		faults: with.NewGauge(prometheus.GaugeOpts{
 			Name: "payfold_log_unsafe_settings", Help: "Settings with which the stream could lose events, and 1 if its server has lost some; above 0 every delivery is answered 503.",
 		}),
@@ -122,19 +117,15 @@ func (w *Watch) check(ctx context.Context) {
 	}
 }
 
-// setDurability sets each gauge once.
+// setDurability sets each value once.
 func (w *Watch) setDurability(now Durability) {
 	for _, d := range []Durability{Fsynced, Quorum, OneServer} {
-		w.durability.WithLabelValues(string(d)).Set(indicator(d == now))
+		value := 0.0
+		if d == now {
+			value = 1
+		}
+		w.durability.WithLabelValues(string(d)).Set(value)
 	}
-	w.oneServer.Set(indicator(now == OneServer))
-}
-
-func indicator(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // logChange logs the message if it differs from the last one.

@@ -133,7 +133,6 @@ var gauges = map[string]string{
 	"payfold_log_disk_size_bytes":                                 "not: one embedded log each",
 	"payfold_log_durability":                                      "`max by (durability)`",
 	"payfold_log_messages":                                        "`max`",
-	"payfold_log_one_server":                                      "`max`",
 	"payfold_log_replicas":                                        "`max`",
 	"payfold_log_replicas_current":                                "`min`",
 	"payfold_log_scrub_damage":                                    "`max by (server)`",
