@@ -61,7 +61,7 @@ func NewGitHub(api *url.URL, credentials Credentials, repository, permission str
 	base := *api
 	base.Path = strings.TrimSuffix(base.Path, "/") + "/"
 	return &GitHub{
-		base: &base, owner: owner, name: name, permission: permission, now: now,
+		base: &base, owner: owner, name: name, permission: permission, now: now, credentials: credentials,
 		http: &http.Client{
 			Transport:     credentials.transport(&base),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -73,7 +73,7 @@ func (c Credentials) transport(base *url.URL) http.RoundTripper {
 	plain := bounded{http.DefaultTransport.(*http.Transport).Clone()}
 	secret := c.reveal()
 	if secret.key == nil {
-		return bearer{token: &secret.token, next: plain}
+		return plain // GitHub.client adds the token
 	}
 	apps, err := ghinstallation.NewAppsTransport(plain, secret.app, secret.key)
 	if err != nil {
@@ -98,16 +98,4 @@ func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 		}{io.LimitReader(response.Body, maxAnswerBytes), response.Body}
 	}
 	return response, err
-}
-
-// bearer adds a token to each request.
-type bearer struct {
-	token *string
-	next  http.RoundTripper
-}
-
-func (b bearer) RoundTrip(request *http.Request) (*http.Response, error) {
-	request = request.Clone(request.Context())
-	request.Header.Set("Authorization", "Bearer "+*b.token)
-	return b.next.RoundTrip(request)
 }

@@ -17,7 +17,8 @@ import (
 // GitHub is a client of one repository. Every error of its methods is a *problem. Safe for
 // concurrent use.
 type GitHub struct {
-	http        *http.Client // adds the credentials
+	http        *http.Client
+	credentials Credentials
 	base        *url.URL
 	owner, name string
 	permission  string
@@ -194,6 +195,9 @@ func (g *GitHub) ignoreNotFound(response *github.Response, err error) error {
 // all processes.
 func (g *GitHub) client() *github.Client {
 	client := github.NewClient(g.http)
+	if token := g.credentials.reveal().token; token != "" { // the transport adds those of an App
+		client = client.WithAuthToken(token)
+	}
 	client.BaseURL = g.base
 	return client
 }

@@ -107,8 +107,7 @@ func (w *shop) start() {
 			GitHub: NewGitHub(w.github.Address(), Token(testenv.GitHubToken), testenv.GitHubRepository, "pull", now),
 			Logger: slog.New(slog.DiscardHandler),
 		})
-		token := testenv.GitHubToken
-		r.GitHub.http.Transport = bearer{token: &token, next: wire{w, p}}
+		r.GitHub.http.Transport = wire{w, p}
 		r.records, r.jitter = modelRecords{w, p, testenv.GitHubRepository, now}, jitter.Float64
 		return []func(context.Context){func(ctx context.Context) { _ = r.Run(ctx) }}
 	})
