@@ -38,7 +38,7 @@ func deliveriesOf(ingest *logreport.Ingest, zone *time.Location) *deliveries {
 	}
 	out := deliveries{Minutes: make([]deliveryMinute, minutes.Kept)}
 	at := map[time.Time]map[string]uint64{}
-	sums := map[string]uint64{}
+	sums := ingest.Counts(minutes.Kept)
 	for i := range out.Minutes {
 		begin := minuteOf(ingest.At, i)
 		out.Minutes[i].Begin, at[begin] = begin, map[string]uint64{}
@@ -46,9 +46,6 @@ func deliveriesOf(ingest *logreport.Ingest, zone *time.Location) *deliveries {
 	for _, minute := range ingest.Answers {
 		if counts := at[minute.Begin.UTC()]; counts != nil {
 			maps.Copy(counts, minute.Answers)
-			for answer, count := range minute.Answers {
-				sums[answer] += count
-			}
 		}
 	}
 	out.Answers = slices.SortedFunc(maps.Keys(sums), func(a, b string) int {

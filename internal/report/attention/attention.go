@@ -81,7 +81,7 @@ func (l *List) OfParts(p Parts) {
 			"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, "+
 				"is not known: "+p.Fault+".", log)
 	case p.Ingest != nil:
-		l.ofDeliveries(deliveriesOf(p.Ingest), log)
+		l.ofDeliveries(deliveries{p.Ingest, p.Ingest.Counts(recently)}, log)
 	}
 	if p.Fault == "" && (p.Ingest == nil || p.Ingest.NotReady == "") { // otherwise it is said why no event comes
 		l.ofSilence(p.Silence, p.Now)

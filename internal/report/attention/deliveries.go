@@ -18,8 +18,9 @@ const (
 	// longRefusing is how long no signature of a provider was valid, if somebody has to look. A stranger's are not for
 	// long.
 	longRefusing = 30 * time.Minute
-	// recently is how long deliveries that were refused are a concern. Older ones are in the chart of the last hour.
-	recently = 15 * time.Minute
+	// recently is for how many minutes deliveries that were refused are a concern: the present one and a quarter of an hour
+	// before it. Older ones are in the chart of the last hour.
+	recently = 16
 )
 
 // refusals are the answers to deliveries that cost money: what was sent was not stored.
@@ -34,19 +35,6 @@ var refusals = map[string]string{
 type deliveries struct {
 	*logreport.Ingest
 	refused map[string]uint64 // lately, by answer
-}
-
-func deliveriesOf(ingest *logreport.Ingest) deliveries {
-	d := deliveries{ingest, map[string]uint64{}}
-	for _, minute := range ingest.Answers {
-		if ingest.At.Sub(minute.Begin) > recently {
-			continue
-		}
-		for answer, count := range minute.Answers {
-			d.refused[answer] += count
-		}
-	}
-	return d
 }
 
 // lately says how many deliveries had an answer; empty: none.

@@ -133,36 +133,29 @@ func (i Ingest) archiveText(p *page.Page) {
 	p.Fields("place", a.Archive, "lag", lag, "damaged", damaged, fault, a.LastError)
 }
 
-// spans are the columns of the table of answers, in minutes.
-var spans = []int{1, 5, 15, minutes.Kept}
-
-func (i Ingest) answersText(p *page.Page) {
-	counts := map[string][]uint64{}
+// Counts counts the answers of the last minutes, up to the present one. Later ones are of a clock that was set back.
+func (i Ingest) Counts(last int) map[string]uint64 {
+	counts := map[string]uint64{}
 	for _, minute := range i.Answers {
-		age := int(i.At.Truncate(time.Minute).Sub(minute.Begin) / time.Minute)
-		for name, count := range minute.Answers {
-			if counts[name] == nil {
-				counts[name] = make([]uint64, len(spans))
-			}
-			for column, span := range spans {
-				if age < span {
-					counts[name][column] += count
-				}
+		if age := minutes.Begin(i.At).Sub(minute.Begin); age >= 0 && age < time.Duration(last)*time.Minute {
+			for answer, count := range minute.Answers {
+				counts[answer] += count
 			}
 		}
 	}
-	if len(counts) == 0 {
+	return counts
+}
+
+func (i Ingest) answersText(p *page.Page) {
+	all := i.Counts(minutes.Kept)
+	if len(all) == 0 {
 		p.Section("ANSWERS: none in the last hour")
 		return
 	}
 	p.Section("ANSWERS")
 	var rows [][]any
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		row := []any{name}
-		for _, count := range counts[name] {
-			row = append(row, count)
-		}
-		rows = append(rows, row)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		rows = append(rows, []any{name, i.Counts(1)[name], i.Counts(5)[name], i.Counts(15)[name], all[name]})
 	}
 	p.Table("answer,this minute,last 5,last 15,last 60", rows)
 }
