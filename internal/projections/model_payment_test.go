@@ -21,7 +21,7 @@ type naivePayment struct {
 
 	named                                               string // the user whom its own events name
 	subscription, user, kind, product, currency, github string
-	recurring, known, lasts, prorated, expires          bool
+	recurring, known, lasts, prorated, expires, trial   bool
 	amount                                              *int64
 	credits                                             int64 // alone
 	net                                                 int64 // beside the other payments of its period
@@ -64,10 +64,27 @@ func (m *naive) payments() []*naivePayment {
 	all = slices.DeleteFunc(all, func(p *naivePayment) bool { return len(p.paid) == 0 })
 	m.findCheckouts(all)
 	for _, p := range all {
+		if p.trial && slices.ContainsFunc(all, func(q *naivePayment) bool { return m.beganBefore(q, p) }) {
+			p.credits = 0
+		}
+	}
+	for _, p := range all {
 		m.reverse(p)
 	}
 	grantPeriods(all)
 	return all
+}
+
+// beganBefore reports whether a payment for more than a trial of the same subscription arrived before another one.
+func (m *naive) beganBefore(q, p *naivePayment) bool {
+	isOf := q.subscription == p.subscription && !strings.HasPrefix(p.subscription, implicit)
+	if q == p || !isOf || !q.known || q.kind == "one_time" || q.kind == "none" {
+		return false
+	}
+	of := where(m.said, func(s said) bool { return m.isOf(s, p.subscription) })
+	return slices.ContainsFunc(q.paid, func(s said) bool {
+		return s.OccurredAt.Before(p.at) && !s.Trial && s.Status != "trialing" && !m.withTrial(s, of)
+	})
 }
 
 func (m *naive) derive(p *naivePayment) {
@@ -264,6 +281,7 @@ func (p *naivePayment) deriveProduct(m *naive, sale *said) {
 		return
 	}
 	best := offers[0]
+	p.trial = best.Trial && !best.begins() || beginsTrial(p.paid, sale)
 	p.expires = best.offer.ValidMonths > 0 || !best.Expires.IsZero()
 	p.known, p.kind, p.product, p.credits, p.lasts = true, best.offer.Kind, best.product, best.credits,
 		best.offer.LastsAsSubscription

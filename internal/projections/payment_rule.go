@@ -90,6 +90,7 @@ type sale struct {
 	expires  time.Time // when given credits expire; zero: never
 	lasts    bool
 	rest     bool // of a period, with which its months end
+	trial    bool // it grants what the catalogue has for a trial
 }
 
 // source orders the facts that say what was sold: the later in this list has priority.
@@ -122,7 +123,7 @@ func (r Rules) saleOf(f *Fact, from source, trial bool) sale {
 	s.known, s.kind, s.months, s.valid, s.lasts = true, offer.Kind, offer.Months, offer.ValidMonths, offer.LastsAsSubscription
 	s.expires = f.Expires
 	s.credits = times(granted(offer, trial), f.Units)
-	if trial {
+	if s.trial = trial; trial {
 		s.months = 1
 	}
 	return s
@@ -238,6 +239,9 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 	if derived.Known {
 		derived.Credits = sold.credits
 		derived.UserID = cmp.Or(said.user, of.user)
+	}
+	if sold.trial && !of.begun.IsZero() && of.begun.Before(said.paid[0].At) { // the trial moves the date of the next payment
+		sold.credits, derived.Credits = nil, nil
 	}
 	if derived.Kind == KindPro {
 		sold.credits, derived.Credits, derived.GitHubUsername = nil, nil, gitHubUserOf(said.paid, of)

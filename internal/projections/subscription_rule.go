@@ -18,6 +18,8 @@ type terms struct {
 
 	checkout string // in which it was bought: the first that an event names
 	first    *Fact  // that a payment arrived; nil: none has
+
+	begun time.Time // when the first payment arrived that is not of a trial; zero: none has
 }
 
 // termsOf reads the facts of a subscription. The first event that names a user decides whose it is.
@@ -53,6 +55,12 @@ func (r Rules) termsOf(facts Facts) (t terms) {
 			t.kind = named
 		}
 	}
+	begins := func(f *Fact) bool {
+		return f.Says == Paid && f.status() != events.Trialing && !t.beginsTrial(Facts{f}) && r.paysFor(f, t)
+	}
+	if one := facts.First(begins); one != nil {
+		t.begun = one.At
+	}
 	return t
 }
 
@@ -62,12 +70,21 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 	if now.user != t.user || now.kind != t.kind || now.gitHubUser != t.gitHubUser {
 		return time.Time{}, true
 	}
+	since := func(at time.Time) {
+		if !at.IsZero() && (!changed || at.Before(from)) {
+			from, changed = at, true
+		}
+	}
 	if was, is := t.bought(), now.bought(); was != is {
 		for _, of := range []*terms{t, now} {
-			if of.first != nil && (!changed || of.first.At.Before(from)) {
-				from, changed = of.first.At, true
+			if of.first != nil {
+				since(of.first.At)
 			}
 		}
+	}
+	if !t.begun.Equal(now.begun) {
+		since(t.begun)
+		since(now.begun)
 	}
 	for _, one := range now.sold {
 		if slices.Contains(t.sold, one) {
@@ -77,9 +94,7 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 		if first == nil || one.before(first) { // earlier payments are for it, too
 			return time.Time{}, true
 		}
-		if since := one.At.Add(-sentTogether); !changed || since.Before(from) {
-			from, changed = since, true
-		}
+		since(one.At.Add(-sentTogether))
 	}
 	return from, changed
 }

@@ -282,3 +282,53 @@ func TestWhatIsPaidForAChangeWithinALongTrialBuysThePlan(t *testing.T) {
 		require.Equal(t, []string{events.Active, "big"}, []string{shown.Status, shown.ProductKey}, order)
 	}
 }
+
+// A shop moves the date of the next payment by a trial, and a plan whose price is what was used costs nothing in a month
+// without use. Neither is a trial whose credits the catalogue has.
+func TestAPaymentOfNothingAfterAPaymentGrantsNoTrialCredits(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Mode: ModeAny, Catalogue: catalogueOf("version: 1\nproducts:\n  plan: {kind: subscription, credits: 100, trial_credits: 20}\n" +
+		"  big: {kind: subscription, credits: 300, trial_credits: 50}\n  fee: {kind: none}")}
+	pays := func(id, product string, month, amount int) events.Event {
+		return events.Event{
+			ID: "e" + id, Action: events.Payment, SubscriptionID: "s1", Transaction: id, UserID: "u1", Product: product, Trial: amount == 0,
+			Amount: number(int64(amount)), OccurredAt: startOf(month), PeriodStart: startOf(month), PeriodEnd: startOf(month + 1),
+		}
+	}
+	changed := pays("t1", "big", 1, 0)
+	changed.ID, changed.Transaction, changed.OccurredAt = "e9", "t9", startOf(1).AddDate(0, 0, 3)
+	for name, c := range map[string]struct {
+		log  []events.Event
+		want int64
+	}{
+		"the trial":                    {[]events.Event{pays("t1", "plan", 1, 0), pays("t2", "plan", 2, 900), pays("t3", "plan", 3, 900)}, 220},
+		"the trial, after a fee":       {[]events.Event{pays("t0", "fee", 0, 100), pays("t1", "plan", 1, 0), pays("t2", "plan", 2, 900)}, 120},
+		"a change of plan in it":       {[]events.Event{pays("t1", "plan", 1, 0), changed, pays("t2", "big", 2, 900)}, 350},
+		"a later date":                 {[]events.Event{pays("t1", "plan", 1, 0), pays("t2", "plan", 2, 900), pays("t3", "plan", 3, 0), pays("t4", "plan", 4, 900)}, 220},
+		"without a trial at its begin": {[]events.Event{pays("t1", "plan", 1, 900), pays("t2", "plan", 2, 0)}, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, order := range orders(len(c.log)) {
+				s := NewState()
+				for i, at := range order {
+					e := c.log[at]
+					e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
+					rules.Fold(s, e)
+				}
+				require.Equal(t, map[string]int64{"u1 subscription": c.want}, leftOf(s), order)
+			}
+		})
+	}
+	long := []events.Event{pays("t1", "plan", 1, 900), pays("t2", "plan", 2, 0)}
+	for month := 3; month < 20; month++ {
+		long = append(long, pays(fmt.Sprint("t", month), "plan", month, 900))
+	}
+	s := NewState()
+	for i := range long {
+		e := long[(i+2)%len(long)] // the first ones come last
+		e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
+		rules.Fold(s, e)
+	}
+	require.Equal(t, map[string]int64{"u1 subscription": 1800}, leftOf(s))
+}
