@@ -131,6 +131,28 @@ func TestAScheduledCancellationStaysUntilAPaymentForALaterPeriod(t *testing.T) {
 	}
 }
 
+// What is paid late for the period that was paused does not end the pause: the provider says that itself.
+func TestAPauseStaysUntilAPaymentForALaterPeriod(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		until time.Time
+		says  string
+		want  string
+	}{
+		"the same period":        {startOf(2), "", "paused"},
+		"an earlier period":      {startOf(1), "", "paused"},
+		"a later period":         {startOf(3), "", "active"},
+		"an unknown period":      {time.Time{}, "", "active"},
+		"a status of the period": {startOf(2), "past_due", "past_due"},
+	} {
+		w := soldInLives()
+		w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 20, product: "small", until: c.until})
+		w.shapes[1].Status = c.says
+		w.put(dayOf(10), status("s1", events.Paused))
+		w.requireStatus(t, c.want, name)
+	}
+}
+
 func TestAPaymentSaysTheStatusOfItsSubscription(t *testing.T) {
 	t.Parallel()
 	sold := catalogueOf(catalogueOfLives)

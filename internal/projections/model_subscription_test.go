@@ -111,7 +111,7 @@ func (s *naiveSubscription) apply(one said) {
 	case s.status == "canceled" && payment && !unnamed && one.PeriodStart.Before(s.since) && !one.PeriodEnd.IsZero() &&
 		!one.PeriodEnd.After(s.end):
 		return
-	case s.status == "scheduled_cancel" && payment && one.Status == "" && !one.PeriodEnd.After(s.end):
+	case (s.status == "scheduled_cancel" || s.status == "paused" && !one.PeriodEnd.IsZero()) && payment && one.Status == "" && !one.PeriodEnd.After(s.end):
 		return
 	case payment && s.status != "canceled" && one.Status == "" && !one.Prorated &&
 		!one.PeriodEnd.IsZero() && !one.PeriodEnd.After(s.start):
