@@ -96,7 +96,7 @@ func (l *Ledger) clear() {
 	l.lines = l.lines[:0]
 	clear(l.newest)
 	clear(l.count)
-	l.added = make([]LedgerLine, 0, len(l.added))
+	l.added = l.added[:0]
 }
 
 // add numbers the line within its payment.

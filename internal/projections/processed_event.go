@@ -85,7 +85,7 @@ func (e *Events) Seen() []string { return slices.Collect(maps.Keys(e.seen)) }
 
 func (e *Events) clear() {
 	clear(e.seen)
-	e.added = make([]ProcessedEvent, 0, len(e.added))
+	e.added = e.added[:0]
 }
 
 func (e *Events) add(row ProcessedEvent) {

@@ -98,6 +98,15 @@ func (r *Rows[K, R]) Changed() iter.Seq[*R] {
 	}
 }
 
+// EachInserted calls do with every new row, in the order of their first change.
+func (r *Rows[K, R]) EachInserted(do func(*R)) {
+	for _, index := range r.changed {
+		if row := &r.rows[index]; !row.removed && !row.loaded {
+			do(&row.value)
+		}
+	}
+}
+
 // Inserted lists the new rows, in the order of their first change.
 func (r *Rows[K, R]) Inserted() []R { return r.list(false) }
 

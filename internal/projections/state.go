@@ -69,8 +69,8 @@ func NewState() *State {
 	}
 }
 
-// Reset empties the tables for the next events. The quarantined sequences, the unlisted products and the sums of the
-// extras stay. Lists that were returned before remain valid.
+// Reset empties the tables for the next events, which use their memory again: lists that were returned before must not
+// be used any more. The quarantined sequences, the unlisted products and the sums of the extras stay.
 func (s *State) Reset() {
 	s.Events.clear()
 	s.Duplicates = nil

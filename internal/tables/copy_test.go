@@ -50,7 +50,9 @@ func TestARowIsReadAsItWasWritten(t *testing.T) {
 		}
 		for _, copied := range []bool{false, true} {
 			require.NoError(r, pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-				written := changes[projections.Payment]{table: Payments, inserted: []projections.Payment{row}}
+				rows := &projections.Rows[string, projections.Payment]{}
+				rows.Put(row.ProviderPaymentID, row)
+				written := changes[projections.Payment]{Payments, rows}
 				if _, err := tx.Exec(ctx, "truncate payment_facts"); err != nil {
 					return err
 				}

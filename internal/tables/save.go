@@ -25,24 +25,22 @@ type Change interface {
 }
 
 type changes[R any] struct {
-	table                      *Table[R]
-	inserted, updated, removed []R
+	table *Table[R]
+	rows  stateRows[R]
 }
 
 func (c changes[R]) Table() AnyTable { return c.table }
 
 func (c changes[R]) AppendInserted(out []byte) []byte {
 	columns := c.table.Columns()
-	for i := range c.inserted {
-		out = appendRow(out, columns, &c.inserted[i])
-	}
+	c.rows.EachInserted(func(row *R) { out = appendRow(out, columns, row) })
 	return out
 }
 
 func (c changes[R]) Queue(batch *pgx.Batch) {
-	c.table.remove(batch, c.removed)
-	c.table.update(batch, c.updated) // first, because an inserted row may have a name that another one gives up
-	c.table.insert(batch, c.inserted)
+	c.table.remove(batch, c.rows.Removed())
+	c.table.update(batch, c.rows.Updated()) // first, because an inserted row may have a name that another one gives up
+	c.table.insert(batch, c.rows.Inserted())
 }
 
 // QueueChanges queues the statements that write what the fold changed in all tables.
@@ -52,7 +50,7 @@ func QueueChanges(batch *pgx.Batch, state *projections.State) {
 	}
 }
 
-// Changes lists what the fold changed, in the order of All.
+// Changes lists what the fold changed, in the order of All. The changes are valid until the state changes.
 func Changes(s *projections.State) (all []Change) {
 	for _, t := range All {
 		all = append(all, t.ChangesIn(s))

@@ -32,18 +32,24 @@ func TestABatchChangesRowsThatShareAName(t *testing.T) {
 	payment := func(id, order string) projections.Payment {
 		return projections.Payment{ProviderPaymentID: id, Provider: "creem", OrderID: order, EventID: "e", OccurredAt: time.Unix(1_800_000_000, 0), StreamSeq: 1}
 	}
-	write := func(c changes[projections.Payment]) {
-		batch := &pgx.Batch{}
-		c.table = Payments
-		c.Queue(batch)
+	write := func(loaded, now []projections.Payment, gone ...string) {
+		rows, batch := &projections.Rows[string, projections.Payment]{}, &pgx.Batch{}
+		for _, p := range loaded {
+			rows.Load(p.ProviderPaymentID, &p)
+		}
+		for _, p := range now {
+			rows.Put(p.ProviderPaymentID, p)
+		}
+		for _, id := range gone {
+			rows.Remove(id)
+		}
+		changes[projections.Payment]{Payments, rows}.Queue(batch)
 		require.NoError(t, db.SendBatch(ctx, batch).Close())
 	}
-	write(changes[projections.Payment]{inserted: []projections.Payment{payment("a", "o1"), payment("b", ""), payment("c", ""), payment("gone", "")}})
-	write(changes[projections.Payment]{updated: []projections.Payment{payment("b", "o1"), payment("a", "")}})
-	write(changes[projections.Payment]{updated: []projections.Payment{payment("b", ""), payment("a", "o1")}})
-	write(changes[projections.Payment]{
-		removed: []projections.Payment{payment("gone", "")}, updated: []projections.Payment{payment("a", "")}, inserted: []projections.Payment{payment("d", "o1")},
-	})
+	write(nil, []projections.Payment{payment("a", "o1"), payment("b", ""), payment("c", ""), payment("gone", "")})
+	write([]projections.Payment{payment("a", "o1"), payment("b", "")}, []projections.Payment{payment("b", "o1"), payment("a", "")})
+	write([]projections.Payment{payment("a", ""), payment("b", "o1")}, []projections.Payment{payment("b", ""), payment("a", "o1")})
+	write([]projections.Payment{payment("a", "o1"), payment("gone", "")}, []projections.Payment{payment("a", ""), payment("d", "o1")}, "gone")
 	rows, err := db.Query(ctx, "select provider_payment_id || coalesce(order_id, '') from payment_facts order by 1")
 	require.NoError(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -55,6 +55,7 @@ func (d *Definition) OfManyCustomers() bool { return d.Extra || d.Shared }
 
 // stateRows are the rows that a state has of one table; see projections.Rows.
 type stateRows[R any] interface {
+	EachInserted(do func(*R))
 	Inserted() []R
 	Updated() []R
 	Removed() []R
@@ -63,6 +64,11 @@ type stateRows[R any] interface {
 // insertOnlyRows are the rows of a table whose rows never change.
 type insertOnlyRows[R any] []R
 
+func (a insertOnlyRows[R]) EachInserted(do func(*R)) {
+	for i := range a {
+		do(&a[i])
+	}
+}
 func (a insertOnlyRows[R]) Inserted() []R { return a }
 func (a insertOnlyRows[R]) Updated() []R  { return nil }
 func (a insertOnlyRows[R]) Removed() []R  { return nil }
@@ -82,7 +88,7 @@ type AnyTable interface {
 	// Columns are in the order of the row struct's fields; those of the key come first.
 	// The caller must not change them.
 	Columns() []Column
-	// ChangesIn returns what the fold changed in the table.
+	// ChangesIn returns what the fold changed in the table. It is valid until the state changes.
 	ChangesIn(s *projections.State) Change
 	queueLoad(r *reading, where string, args []any)
 }
@@ -96,8 +102,7 @@ func (t *Table[R]) Columns() []Column {
 }
 
 func (t *Table[R]) ChangesIn(s *projections.State) Change {
-	changed := t.rows(s)
-	return changes[R]{t, changed.Inserted(), changed.Updated(), changed.Removed()}
+	return changes[R]{t, t.rows(s)}
 }
 
 // Rows reads the rows that tail selects, which is SQL from "where" on. Without an
