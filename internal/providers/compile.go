@@ -121,7 +121,8 @@ type trie struct {
 	envelope [3]*node // of the id, the type and the object; nil where no path names it
 	required []string // the paths that must be there, those of the envelope first
 	metadata []*node
-	size     int       // how many slots there are
+	size     int // how many slots there are
+	nodes    int
 	pool     sync.Pool // of *values
 }
 
@@ -135,6 +136,7 @@ type node struct {
 	required int       // the place of the node's path in trie.required, from 1; 0 if the path may be missing
 	slot     int       // of the node's own value; -1: it is not read
 	from, to int       // the slots of the node and of all below it
+	number   int       // in its trie
 	read     bool
 }
 
@@ -157,7 +159,7 @@ func (n *node) child(key []byte) *node {
 
 func newTrie() *trie {
 	t := &trie{root: &node{slot: -1}}
-	t.pool.New = func() any { return &values{trie: t, slots: make([]scalar, t.size)} }
+	t.pool.New = func() any { return &values{trie: t, slots: make([]scalar, t.size), seen: make([]bool, t.nodes)} }
 	return t
 }
 
@@ -215,9 +217,10 @@ func (t *trie) places(metadata, paths string) []*place {
 	return out
 }
 
-// number gives the slots their final numbers.
+// number gives the nodes and the slots their final numbers.
 func (t *trie) number(n *node) {
-	n.from = t.size
+	n.number, n.from = t.nodes, t.size
+	t.nodes++
 	if n.read {
 		n.slot = t.size
 		t.size++

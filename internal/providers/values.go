@@ -17,6 +17,7 @@ import (
 type values struct {
 	trie   *trie
 	slots  []scalar
+	seen   []bool               // by node.number: its value was read
 	times  [maxRequired + 1]int // how often each path came that must be there, by node.required
 	within int                  // the metadata object that is used, in trie.metadata
 	unit   time.Duration
@@ -27,8 +28,8 @@ type values struct {
 
 // read fills the values. The error is a *SyntaxError.
 func (v *values) read(body []byte) error {
-	clear(v.slots)
 	v.times = [maxRequired + 1]int{}
+	clear(v.seen)
 	d := &decoder{body: body}
 	if d.peek() != '{' {
 		return d.notJSON()
@@ -50,10 +51,13 @@ func (v *values) read(body []byte) error {
 	return nil
 }
 
-// node reads the current value. If a key comes twice, the last value counts.
+// node reads the current value. If a key comes twice, the last value counts. The root clears the slots for the others.
 func (v *values) node(d *decoder, n *node) {
 	v.times[n.required]++
-	clear(v.slots[n.from:n.to])
+	if n == v.trie.root || v.seen[n.number] {
+		clear(v.slots[n.from:n.to])
+	}
+	v.seen[n.number] = true
 	switch {
 	case n.children != nil && d.open('{'):
 		kind := byte('}')
@@ -260,7 +264,7 @@ func (v *values) elements(l *compiledList) iter.Seq[*values] {
 				d.skip()
 				continue
 			}
-			clear(element.slots)
+			clear(element.seen)
 			element.node(d, l.reader.root)
 			if !yield(element) {
 				return
