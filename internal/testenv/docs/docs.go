@@ -1,5 +1,5 @@
 // Package docs checks that everything the documents name exists in the repository: links,
-// paths, commands, variables, metrics, tables, make targets and tests. Only tests use it.
+// paths, commands, variables, metrics, alerts, tables, make targets and tests. Only tests use it.
 //
 // It reads *.md of the root folder and docs/**/*.md. Names are in `inline code` and code
 // blocks.

@@ -84,6 +84,7 @@ func TestEveryKindOfWrongNameInADocumentIsFound(t *testing.T) {
 		"given variable":  {"```sh\nGONE=1 make run\n```", "README.md:1: there is no variable GONE"},
 		"make target":     {"run `make gone`", "README.md:1: there is no make target gone"},
 		"metric":          {"watch `payfold_gone_total{cause=\"x\"}`", "README.md:1: there is no metric payfold_gone_total"},
+		"alert":           {"`PayfoldGone` fires", "README.md:1: there is no alert PayfoldGone"},
 		"table":           {"in `portal.gone`", "README.md:1: there is no table portal.gone"},
 		"over two lines":  {"run `make\ngone`", "README.md:1: there is no make target gone"},
 	} {

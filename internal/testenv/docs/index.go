@@ -31,6 +31,7 @@ var (
 	unitMetric = regexp.MustCompile(`echo "(payfold_[a-z_]+) `)
 
 	prefixed  = regexp.MustCompile(`\bpayfold_[a-z_]+`)
+	alertName = regexp.MustCompile(`\bPayfold[A-Z]\w+`)
 	goTest    = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
 	testFunc  = regexp.MustCompile(`\nfunc ((?:Test|Benchmark|Fuzz)\w+)\(`)
 	created   = regexp.MustCompile(`create (?:table|view)(?: if not exists)? (?:\w+\.)?(\w+)`)
@@ -44,8 +45,9 @@ var (
 // index has the names that exist in a repository.
 type index struct {
 	r                                        *Repository
-	folders                                  map[string]bool            // in the root folder
-	variables, goals, metrics, tests, tables map[string]bool            // by name
+	folders                                  map[string]bool // in the root folder
+	variables, goals, metrics, tests, tables map[string]bool // by name
+	alerts                                   map[string]bool
 	attributes                               map[string]bool            // of spans
 	packages                                 map[string]map[string]bool // all words of a Go package without its tests
 	deployWords                              map[string]bool
@@ -54,9 +56,11 @@ type index struct {
 func (r *Repository) makeIndex() *index {
 	x := &index{
 		r: r, attributes: map[string]bool{}, folders: map[string]bool{}, variables: map[string]bool{}, goals: map[string]bool{}, metrics: map[string]bool{},
-		tests: map[string]bool{}, tables: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
+		tests: map[string]bool{}, tables: map[string]bool{}, alerts: map[string]bool{}, packages: map[string]map[string]bool{}, deployWords: map[string]bool{},
 	}
 	add(x.variables, otherVariables...)
+	alerts, _ := r.alerts()
+	add(x.alerts, alerts...)
 	for file, text := range r.files {
 		for _, match := range created.FindAllStringSubmatch(text, -1) {
 			x.tables[match[1]] = true
@@ -136,6 +140,9 @@ func (x *index) missing(code string) []string {
 	}
 	for _, name := range goTest.FindAllString(code, -1) {
 		check(x.tests[name], "test", name)
+	}
+	for _, name := range alertName.FindAllString(code, -1) {
+		check(x.alerts[name], "alert", name)
 	}
 	for _, match := range makeAsked.FindAllStringSubmatch(code, -1) {
 		check(x.goals[match[1]], "make target", match[1])
