@@ -132,7 +132,7 @@ func TestSystemdTakesTheUnitsOfThePackage(t *testing.T) {
 func TestTheExamplesOfTheEnvironmentNameWhatExists(t *testing.T) {
 	t.Parallel()
 	for name, titles := range map[string][]string{
-		"ingest": {"Both programs", "ingest"}, "projector": {"Both programs", "projector"}, "console": {"Both programs", "projector", "The console"}, "secrets": {"Signing secrets", "ingest"},
+		"ingest": {"Both programs", "ingest"}, "projector": {"Both programs", "projector"}, "console": {"Both programs", "projector", "The console"}, "secrets": {"Signing secrets", "Both programs"},
 	} {
 		text, err := os.ReadFile("../packages/" + name + ".env")
 		require.NoError(t, err)
