@@ -59,24 +59,24 @@ func Connect(config Config) (*Log, error) {
 	}
 	url := config.URL
 	var dialer *connection.Dialer
-	var gate *access.Dialer
+	var embedded *access.Dialer
 	if url != "" {
 		dialer = connection.NewDialer(&connection.ByName{Timeout: wait.handshake}, wait.silence)
 		options = append(options, connection.Inbox(config.InboxPrefix, url))
 	} else {
-		gate = access.NewDialer(config.DataDir, wait.handshake)
-		url, dialer = embeddedURL, connection.NewDialer(gate, wait.silence)
+		embedded = access.NewDialer(config.DataDir, wait.handshake)
+		url, dialer = embeddedURL, connection.NewDialer(embedded, wait.silence)
 		options = append(options, nats.TokenHandler(func() string { return access.Token(config.DataDir) }))
 	}
 	l, err := connect(url, config.Stream, wait.request, config.Logger, append(options, dialer.Use)...)
 	if err != nil {
 		return nil, err
 	}
-	l.dialer, l.gate = dialer, gate
+	l.dialer, l.access = dialer, embedded
 	l.committer = newCommitter(l.js, nil)
 	l.archive, l.whole = newArchived(config.Archive, config.Logger), config.Whole
-	if gate != nil {
-		l.embedded, l.files = true, blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
+	if embedded != nil {
+		l.files = blockstore.New(logFolder(config.DataDir), accounts.Writer, config.Stream)
 	} else {
 		l.patience = connection.NewPatience(l.conn, config.Logger)
 	}

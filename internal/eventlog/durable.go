@@ -17,7 +17,7 @@ func (l *Log) confirm(ctx context.Context, seq uint64) (durable uint64, err erro
 	switch {
 	case l.server != nil:
 		return l.committer.confirm(ctx, seq)
-	case l.embedded: // in another process, whose answerReaders answers
+	case l.access != nil: // the server is in another process, whose answerReaders answers
 		return l.askDurable(ctx, seq)
 	}
 	return seq, nil // a cluster delivers only what its quorum has

@@ -179,7 +179,7 @@ func (s *Server) Connect() (*Log, error) {
 	}
 	log.committer = newCommitter(log.js, s.syncer.Flush)
 	log.server, s.log = s, log
-	log.embedded, log.files, log.whole = true, s.store, s.config.Whole
+	log.files, log.whole = s.store, s.config.Whole
 	if err := log.verifyOpened(s.syncer.Recovered); err != nil {
 		s.mismatch = true
 		log.Close()

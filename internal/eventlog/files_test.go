@@ -69,7 +69,7 @@ func inFiles(l *Log) readRange {
 // fromServer returns the server's messages, regardless of the files.
 func fromServer(t *testing.T, l *Log, from, until uint64) []events.Message {
 	t.Helper()
-	asking := &Log{conn: l.conn, js: l.js, name: l.name, request: l.request, embedded: l.embedded, server: l.server, committer: l.committer}
+	asking := &Log{conn: l.conn, js: l.js, name: l.name, request: l.request, access: l.access, server: l.server, committer: l.committer}
 	out, err := collectRange(t, asking.ReadUntil, from, until)
 	require.NoError(t, err)
 	require.Len(t, out, int(until-from+1))

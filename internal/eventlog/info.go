@@ -185,7 +185,7 @@ func (l *Log) Reach(ctx context.Context, logger *slog.Logger, timeout time.Durat
 
 func (l *Log) durability(replicas int) Durability {
 	switch {
-	case l.embedded:
+	case l.server != nil, l.access != nil:
 		return Fsynced // the writing process syncs before it confirms
 	case replicas > 1:
 		return Quorum

@@ -32,8 +32,6 @@ type Log struct {
 	request   time.Duration // how long the server may take to answer a question
 	committer *committer
 
-	embedded bool // the server is embedded in this process or in another one on this machine; otherwise it is a cluster
-
 	// server is the embedded server of this process; nil if this process does not run one.
 	server *Server
 
@@ -44,7 +42,7 @@ type Log struct {
 	archive *archived
 
 	dialer *connection.Dialer // reaches the server; nil if the server is in this process
-	gate   *access.Dialer     // reaches the embedded server of another process, through dialer; otherwise nil
+	access *access.Dialer     // reaches the embedded server of another process, through dialer; otherwise nil
 
 	patience *connection.Patience // with a server of a cluster; nil if the server is embedded
 
@@ -85,8 +83,8 @@ func (l *Log) notConnected() error {
 	switch servers := strings.Join(l.conn.Servers(), ", "); {
 	case l.dialer == nil:
 		return ErrDisconnected
-	case l.gate != nil:
-		return fmt.Errorf("%w: %w", ErrDisconnected, l.gate.Advice(l.dialer.Last()))
+	case l.access != nil:
+		return fmt.Errorf("%w: %w", ErrDisconnected, l.access.Advice(l.dialer.Last()))
 	case errors.Is(l.conn.LastError(), nats.ErrAuthorization):
 		return fmt.Errorf("%w: the server of NATS_URL at %s refuses these credentials", ErrDisconnected, servers)
 	default:
