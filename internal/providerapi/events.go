@@ -44,25 +44,35 @@ func (c *Client) Events(ctx context.Context, since time.Time) iter.Seq2[[]Event,
 	return c.api.feed.events(ctx, c, since)
 }
 
-// listed yields the objects of a list as events. It ends after a page that has only events before since, also if the API
-// itself does not end its list there.
-func listed(
-	ctx context.Context, c *Client, path string, query url.Values, since time.Time, read func(json.RawMessage) Event,
-) iter.Seq2[[]Event, error] {
-	return func(yield func([]Event, error) bool) {
-		for objects, err := range c.Pages(ctx, path, query) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			page, older := make([]Event, len(objects)), true
-			for i, object := range objects {
-				page[i] = read(object)
-				older = older && !page[i].At.IsZero() && page[i].At.Before(since)
-			}
-			if !yield(page, nil) || older {
-				return
+// newestFirst asks for a list of events. It ends after a page that has only events before since, also if the API itself
+// does not end its list there.
+func newestFirst(
+	path string, query func(since time.Time) url.Values, read func(json.RawMessage) Event,
+) func(context.Context, *Client, time.Time) iter.Seq2[[]Event, error] {
+	return func(ctx context.Context, c *Client, since time.Time) iter.Seq2[[]Event, error] {
+		return func(yield func([]Event, error) bool) {
+			for objects, err := range c.Pages(ctx, path, query(since)) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				page, older := make([]Event, len(objects)), true
+				for i, object := range objects {
+					page[i] = read(object)
+					older = older && !page[i].At.IsZero() && page[i].At.Before(since)
+				}
+				if !yield(page, nil) || older {
+					return
+				}
 			}
 		}
+	}
+}
+
+// eventWith reads an event that has its id and its time under these keys.
+func eventWith(id, at string) func(json.RawMessage) Event {
+	return func(object json.RawMessage) Event {
+		fields := fieldsOf(object)
+		return Event{ID: textAt(fields, id), Body: object, At: timeAt(fields, at)}
 	}
 }

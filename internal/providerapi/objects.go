@@ -192,10 +192,8 @@ func unlessUnknown(err error) error {
 
 // read reads one object, which can say several things.
 func (c *Client) read(raw json.RawMessage) (out []Object, err error) {
-	var fields map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	if err := decoder.Decode(&fields); err != nil || fields == nil {
+	fields := fieldsOf(raw)
+	if fields == nil {
 		return nil, fmt.Errorf("%s listed something that is not a JSON object", c.Provider)
 	}
 	id := textAt(fields, "id")
@@ -222,6 +220,16 @@ func (c *Client) read(raw json.RawMessage) (out []Object, err error) {
 		out = append(out, object)
 	}
 	return out, nil
+}
+
+// fieldsOf returns the fields of an object; nil if it is none.
+func fieldsOf(raw json.RawMessage) (fields map[string]any) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if decoder.Decode(&fields) != nil {
+		return nil
+	}
+	return fields
 }
 
 // at returns the value at a path of keys, or nil.

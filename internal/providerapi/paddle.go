@@ -1,10 +1,7 @@
 package providerapi
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -29,19 +26,9 @@ var paddle = &api{
 		return nil
 	},
 	feed: feed{
-		kept: 90 * 24 * time.Hour,
-		events: func(ctx context.Context, c *Client, since time.Time) iter.Seq2[[]Event, error] {
-			return listed(ctx, c, "/events", url.Values{"order_by": {"id[DESC]"}}, since, func(object json.RawMessage) Event {
-				var read struct {
-					ID string    `json:"event_id"`
-					At time.Time `json:"occurred_at"`
-				}
-				e := Event{Body: object}
-				if json.Unmarshal(object, &read) == nil {
-					e.ID, e.At = read.ID, read.At.UTC()
-				}
-				return e
-			})
-		},
+		kept: 90 * day,
+		events: newestFirst("/events", func(time.Time) url.Values {
+			return url.Values{"order_by": {"id[DESC]"}}
+		}, eventWith("event_id", "occurred_at")),
 	},
 }

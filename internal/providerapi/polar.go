@@ -1,10 +1,8 @@
 package providerapi
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/url"
 	"strconv"
 	"time"
@@ -29,11 +27,10 @@ var polar = &api{
 		return nil
 	},
 	feed: feed{
-		kept: 30 * 24 * time.Hour,
-		events: func(ctx context.Context, c *Client, since time.Time) iter.Seq2[[]Event, error] {
-			query := url.Values{"start_timestamp": {since.UTC().Format(time.RFC3339Nano)}}
-			return listed(ctx, c, "/v1/webhooks/deliveries", query, since, polarDelivery)
-		},
+		kept: 30 * day,
+		events: newestFirst("/v1/webhooks/deliveries", func(since time.Time) url.Values {
+			return url.Values{"start_timestamp": {since.UTC().Format(time.RFC3339Nano)}}
+		}, polarDelivery),
 	},
 }
 

@@ -1,10 +1,7 @@
 package providerapi
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -31,19 +28,9 @@ var stripe = &api{
 		return err
 	},
 	feed: feed{
-		kept: 30 * 24 * time.Hour,
-		events: func(ctx context.Context, c *Client, since time.Time) iter.Seq2[[]Event, error] {
-			return listed(ctx, c, "/v1/events", url.Values{"created[gte]": {fmt.Sprint(since.Unix())}}, since, func(object json.RawMessage) Event {
-				var read struct {
-					ID      string `json:"id"`
-					Created int64  `json:"created"`
-				}
-				e := Event{Body: object}
-				if json.Unmarshal(object, &read) == nil {
-					e.ID, e.At = read.ID, time.Unix(read.Created, 0).UTC()
-				}
-				return e
-			})
-		},
+		kept: 30 * day,
+		events: newestFirst("/v1/events", func(since time.Time) url.Values {
+			return url.Values{"created[gte]": {fmt.Sprint(since.Unix())}}
+		}, eventWith("id", "created")),
 	},
 }
