@@ -83,6 +83,10 @@ func download[R any](c *Console, w http.ResponseWriter, r *http.Request, name st
 	ctx, cancel := context.WithTimeout(r.Context(), downloadTimeout)
 	defer cancel()
 	asked, err := c.queryOf(r, of)
+	if err != nil {
+		c.refuse(w, r, asked, err)
+		return
+	}
 	select {
 	case c.downloads <- struct{}{}:
 		defer func() { <-c.downloads }()
@@ -92,18 +96,12 @@ func download[R any](c *Console, w http.ResponseWriter, r *http.Request, name st
 	}
 	out := &csvAnswer[R]{w: w, csv: csv.NewWriter(w), name: name}
 	out.csv.UseCRLF = true
-	var tables *store.Store
-	if err == nil {
-		tables, err = c.tablesOf(ctx, asked.schema)
-	}
+	tables, err := c.tablesOf(ctx, asked.schema)
 	if err == nil {
 		err = each(ctx, asked, tables, out.write)
 	}
 	if err == nil {
-		if err = out.begin(); err == nil {
-			out.csv.Flush()
-			err = out.csv.Error()
-		}
+		err = out.write(nil) // the header, if there are no rows
 	}
 	switch {
 	case err == nil:
