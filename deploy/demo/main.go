@@ -98,15 +98,13 @@ func summary(ctx context.Context, t *tables, ids []string, console string, out i
 		return err
 	}
 	fmt.Fprintf(out, "\nWhat its %d events did:\n\n", len(ids))
-	var rows [][]any
 	for _, o := range outcomes {
-		rows = append(rows, []any{o.Events, o.Outcome, o.Reason})
 		if o.Reason == "unknown_product" && o.Events > forgotten {
 			err = fmt.Errorf("the projector has another catalogue than deploy/demo/catalogue.yaml: unset CATALOGUE_FILE, and " +
 				"take another DATA_DIR")
 		}
 	}
-	if failed := page.Table(out, "  ", "EVENTS,OUTCOME,REASON", rows); failed != nil {
+	if failed := page.Write(out, false, nil, func(p *page.Page) { page.Rows(p, outcomes) }); failed != nil {
 		return failed
 	}
 	settings := ""

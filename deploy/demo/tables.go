@@ -88,8 +88,9 @@ func (t *tables) await(ctx context.Context, ids []string) error {
 
 // outcome is what became of some events.
 type outcome struct {
-	Outcome, Reason string
-	Events          int
+	Outcome string `db:"outcome"`
+	Reason  string `db:"reason"`
+	Events  int    `db:"events"`
 }
 
 // outcomes counts the events by their outcomes.

@@ -53,34 +53,29 @@ func (p *Page) Fields(pairs ...any) {
 			rows = append(rows, pair)
 		}
 	}
-	_ = writeColumns(&p.text, "  ", rows) // a buffer never fails
+	p.columns(rows)
 }
 
-// Table writes an indented table. A cell is a text, a number, a time, or a pointer to one of these. nil and the zero time
-// are a dash.
+// Table writes an indented table. The names of the header are separated by commas. A cell is a text, a number, a time,
+// or a pointer to one of these. nil and the zero time are a dash.
 func (p *Page) Table(header string, rows [][]any) {
-	_ = Table(&p.text, "  ", header, rows) // a buffer never fails
-}
-
-// Table writes rows in columns below a header, whose names are separated by commas.
-func Table(w io.Writer, indent, header string, rows [][]any) error {
 	var names []any
 	for name := range strings.SplitSeq(header, ",") {
 		names = append(names, name)
 	}
-	return writeColumns(w, indent, append([][]any{names}, rows...))
+	p.columns(append([][]any{names}, rows...))
 }
 
-func writeColumns(w io.Writer, indent string, rows [][]any) error {
-	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func (p *Page) columns(rows [][]any) {
+	columns := tabwriter.NewWriter(&p.text, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = Clean(textOf(cell))
 		}
-		fmt.Fprintf(columns, "%s%s\n", indent, strings.Join(cells, "\t"))
+		fmt.Fprintf(columns, "  %s\n", strings.Join(cells, "\t"))
 	}
-	return columns.Flush()
+	_ = columns.Flush() // a buffer never fails
 }
 
 const noValue = "-"

@@ -103,7 +103,7 @@ func Rows[R any](p *Page, rows []R, without ...string) {
 			lines[n+1] = append(lines[n+1], cell)
 		}
 	}
-	_ = writeColumns(&p.text, "  ", lines) // a buffer never fails
+	p.columns(lines)
 }
 
 // headings are the names for people that heading does not make.
