@@ -204,7 +204,7 @@ func (m Importer) event(what string, values map[string]string) (e Event, thing s
 	if e.Product != "" {
 		kind, err := KindOf(m.Catalogue, e.Product, e.Time)
 		add(err)
-		if want := map[string]string{ALicence: catalogue.Pro}[what]; want != "" && kind != "" && kind != want {
+		if what == ALicence && kind != "" && kind != catalogue.Pro {
 			add(fmt.Errorf("the product %q is of the kind %s in the catalogue, and not a licence", e.Product, kind))
 		}
 		if what == ASubscription && (kind == catalogue.OneTime || kind == catalogue.None) { // it would give nothing
