@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -111,6 +112,19 @@ type shopper struct {
 	calls int
 	held  map[string]int64 // amounts of holds that are neither confirmed nor released
 	spent []string
+
+	moments  []time.Time // after each action
+	balances []int64     // at these moments
+}
+
+// look notes the balance, and requires that the statement has each balance that was noted.
+func (s *shopper) look(r *rapid.T) {
+	s.moments = append(s.moments, ask[time.Time](r, s.wallet, "select now()"))
+	s.balances = append(s.balances, s.wallet.balance(r, "u1"))
+	require.Equal(r, s.balances, ask[[]int64](r, s.wallet, `
+		with line as materialized (select row_number() over () as n, at, balance from wallet.statement('u1'))
+		select array_agg(coalesce((select balance from line where line.at <= m.at order by line.n desc limit 1), 0) order by m.n)
+		from unnest($1::timestamptz[]) with ordinality as m (at, n)`, s.moments), "what the statement says of earlier moments")
 }
 
 func (s *shopper) buy(r *rapid.T) {
@@ -219,8 +233,8 @@ func (s *shopper) giveSomeBack(r *rapid.T) {
 }
 
 // Any grants, refunds, expiries, spends, holds, confirmations, releases and returns: the wallet has what a purse has in
-// which everything is done at once. Where credits return and debts are paid, grants of different validity can pay them, so
-// nothing expires there.
+// which everything is done at once, and the statement has the balance of each moment. Where credits return and debts are
+// paid, grants of different validity can pay them, so nothing expires there.
 func TestAWalletIsAPurse(t *testing.T) {
 	t.Parallel()
 	w, tables := newWallet(t)
@@ -244,6 +258,7 @@ func TestAWalletIsAPurse(t *testing.T) {
 				require.Equal(r, s.net, s.wallet.balance(r, "u1"))
 			}
 			s.requireSums(r, "u1")
+			s.look(r)
 		}
 		r.Repeat(actions)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -344,4 +345,53 @@ func TestTheStatementHasEverythingInOrder(t *testing.T) {
 	}, ask[[]string](t, w, `select array_agg(concat_ws(' ', what, coalesce(key, event_id, '-'),
 		provider_payment_id || '/' || part, delta, '=', balance)) from wallet.statement('u1')`))
 	require.EqualValues(t, 25, w.balance(t, "u1"))
+}
+
+// What comes back to a grant that has expired does not change what the statement says of earlier moments.
+func TestTheStatementHasTheBalanceOfEachMoment(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(*testing.T, wallet){
+		"nothing":         func(*testing.T, wallet) {},
+		"a hold runs out": func(t *testing.T, w wallet) { w.runOut(t, "h1") },
+		"a hold is released": func(t *testing.T, w wallet) {
+			require.True(t, ask[bool](t, w, "select wallet.release('h1')"))
+		},
+		"a hold is confirmed in part": func(t *testing.T, w wallet) {
+			require.True(t, ask[bool](t, w, "select wallet.confirm('h1', 11)"))
+		},
+		"credits are given back": func(t *testing.T, w wallet) {
+			require.EqualValues(t, 20, ask[int64](t, w, "select wallet.give_back('k1', 20)"))
+		},
+		"a part is refunded":           func(t *testing.T, w wallet) { w.reverse(t, "p1", 25) },
+		"all is refunded":              func(t *testing.T, w wallet) { w.reverse(t, "p1", 100) },
+		"what pays a debt was granted": func(t *testing.T, w wallet) { w.reverse(t, "p1", 100); w.grant(t, "p3", "u1", "one_time", 40, "null") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _ := newWallet(t)
+			var moments []time.Time
+			var balances []int64
+			look := func() {
+				moments = append(moments, ask[time.Time](t, w, "select now()"))
+				balances = append(balances, w.balance(t, "u1"))
+			}
+			w.grant(t, "p1", "u1", "subscription", 100, "now() + interval '1 day'")
+			w.grant(t, "p2", "u1", "one_time", 10, "null")
+			look()
+			require.True(t, w.spend(t, "u1", 30, "k1"))
+			require.True(t, w.hold(t, "u1", 40, "h1"))
+			look()
+			w.expire(t, "p1")
+			look()
+			then(t, w)
+			look()
+			w.requireSums(t, "u1")
+			var said []int64
+			for _, moment := range moments {
+				said = append(said, ask[int64](t, w, `select (array_agg(balance))[count(*)] from wallet.statement('u1')
+					where at <= $1`, moment))
+			}
+			require.Equal(t, balances, said)
+		})
+	}
 }
