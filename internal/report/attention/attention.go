@@ -66,12 +66,18 @@ type Parts struct {
 	Now     time.Time
 }
 
+// isAway reports whether the log does not answer, as far as is known. If ingest stores events in it, it is only out of
+// reach from here.
+func (p *Parts) isAway() bool {
+	return p.Status.LogFault != "" && (p.Ingest == nil || p.Ingest.NotReady != "")
+}
+
 // OfParts says which part does not work. One fault is one concern, which has what follows from it.
 func (l *List) OfParts(p Parts) {
 	log := ""
 	if p.Status.LogFault != "" {
 		log = "The log: " + p.Status.LogFault + "."
-		if db := p.Status.Database; db != nil && !db.IsWorkedOn() {
+		if db := p.Status.Database; p.isAway() && db != nil && !db.IsWorkedOn() {
 			log += " No projector can work without the log."
 		}
 	}
@@ -90,7 +96,7 @@ func (l *List) OfParts(p Parts) {
 	if p.Status.Log != nil {
 		l.Add(false, "/projectors", "", ReplicasBehind(p.Status.Log))
 	}
-	l.ofProjectors(p.Status)
+	l.ofProjectors(&p)
 }
 
 func (l *List) ofSilence(silence browse.Silence, now time.Time) {
@@ -101,7 +107,8 @@ func (l *List) ofSilence(silence browse.Silence, now time.Time) {
 	}
 }
 
-func (l *List) ofProjectors(s *status.Status) {
+func (l *List) ofProjectors(p *Parts) {
+	s := p.Status
 	if s.Database == nil {
 		return
 	}
@@ -114,7 +121,7 @@ func (l *List) ofProjectors(s *status.Status) {
 	switch {
 	case s.Database.IsWorkedOn() && behind != "":
 		l.Add(true, "/projectors", "", "The tables are behind: "+behind)
-	case s.Database.IsWorkedOn() || s.LogFault != "": // OfParts says that none can
+	case s.Database.IsWorkedOn() || p.isAway(): // OfParts says that none can
 	default:
 		l.Add(true, "/projectors", "Start one: `projector run`. If one runs, `projector healthcheck` says what it waits for.",
 			NoProjector, behind)

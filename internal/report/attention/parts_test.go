@@ -48,6 +48,18 @@ func TestOneFaultIsOneConcern(t *testing.T) {
 			[]string{"Ingest does not answer, so whether deliveries are stored, and for how long the provider still repeats them, is not known: " +
 				"connection refused. The log: it cannot be reached. No projector can work without the log."},
 		},
+		"the log is out of reach only from here, and no projector works": {
+			func(p *attention.Parts) {
+				p.Status.LogFault, p.Status.Database.Partitions = "it cannot be reached", nil
+			},
+			[]string{"The log: it cannot be reached.", attention.NoProjector},
+		},
+		"the log is out of reach, and ingest is not asked": {
+			func(p *attention.Parts) {
+				p.Ingest, p.Status.LogFault, p.Status.Database.Partitions = nil, "it cannot be reached", nil
+			},
+			[]string{"The log: it cannot be reached. No projector can work without the log."},
+		},
 		"the log was down, and no delivery has come since": {
 			func(p *attention.Parts) {
 				p.Ingest.GivesUp, p.Ingest.Answers = map[string]float64{"shop": hours(4)}, refused(map[string]uint64{"unavailable": 1})
