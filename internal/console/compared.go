@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/payfold/payfold/internal/reconcile"
+	"github.com/payfold/payfold/internal/report/browse"
 	"github.com/payfold/payfold/internal/report/page"
 )
 
@@ -29,7 +30,7 @@ func (l *moneyList) ofComparisons(all []reconcile.Kept, now time.Time) {
 		k := &all[i]
 		provider, code := page.Name(k.Provider), "projector reconcile "+k.Provider
 		if k.FailedAt != nil {
-			*l = append(*l, concern{
+			l.add(concern{
 				What: fmt.Sprintf("The tables could not be compared with %s %s ago, so it is not known whether something is missing: %s.",
 					provider, page.Duration(now.Sub(*k.FailedAt)), strings.TrimSuffix(k.Error, ".")),
 				Next: "Repair the cause, and compare again:", Code: code,
@@ -37,7 +38,7 @@ func (l *moneyList) ofComparisons(all []reconcile.Kept, now time.Time) {
 		}
 		switch {
 		case k.Stranger:
-			*l = append(*l, concern{
+			l.add(concern{
 				What: fmt.Sprintf("%s knew none of the payments of the tables %s ago.", provider, comparedAgo(k, now)),
 				Next: "Is its key one of another store, or of the other mode? Compare again:", Code: code,
 			})
@@ -45,9 +46,9 @@ func (l *moneyList) ofComparisons(all []reconcile.Kept, now time.Time) {
 			one := concern{Next: "See each with its repair, and compare again after it:", Code: code}
 			one.What = fmt.Sprintf("%s ago the tables differed from what %s lists: %s.", comparedAgo(k, now), provider, said(k))
 			for _, found := range k.Found {
-				one.Sum += float64(found.Amount)
+				one.Worth += l.usual.worth(browse.SumOf(found.Amount), found.Currency)
 			}
-			*l = append(*l, one)
+			l.add(one)
 		}
 	}
 }

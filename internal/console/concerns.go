@@ -21,13 +21,42 @@ type concern = attention.Concern
 const lateWaiting = time.Hour
 
 // moneyList collects concerns about money.
-type moneyList []concern
+type moneyList struct {
+	usual    usualPayments
+	concerns []concern
+}
+
+func (l *moneyList) add(one concern) { l.concerns = append(l.concerns, one) }
+
+// usualPayments has what a payment of the shop is on average, by currency.
+type usualPayments struct {
+	of        map[string]float64
+	elsewhere float64 // in a currency in which nothing was paid lately
+}
+
+// usualOf returns the average payments of this revenue, whose first currency has the most payments.
+func usualOf(revenue []browse.CurrencyRevenue) usualPayments {
+	u := usualPayments{of: map[string]float64{}}
+	for _, c := range revenue {
+		if paid := c.Total.Gross.Float(); paid > 0 {
+			u.of[c.Currency] = paid / float64(c.Total.Payments)
+			u.elsewhere = cmp.Or(u.elsewhere, u.of[c.Currency])
+		}
+	}
+	u.elsewhere = cmp.Or(u.elsewhere, 1)
+	return u
+}
+
+// worth returns how many usual payments a sum is. So sums of several currencies can be compared.
+func (u usualPayments) worth(sum browse.Sum, currency string) float64 {
+	return sum.Float() / cmp.Or(u.of[currency], u.elsewhere)
+}
 
 // concerns lists what needs attention: what stops money at the door, then lost and late money, the most first, then the
 // rest.
 func concerns(o *overviewPage) []concern {
 	var parts, rest attention.List
-	var money moneyList
+	money := moneyList{usual: usualOf(o.Revenue.Currencies)}
 	system := attention.Parts{Ingest: o.Ingest, Fault: o.IngestFault, Status: &o.Status, Silence: o.Silence, Now: o.At}
 	if o.Moment.Schema != "" && o.Moment.Schema != store.LiveSchema { // no event is to come into these tables
 		older := o.Status
@@ -37,7 +66,7 @@ func concerns(o *overviewPage) []concern {
 	money.ofPurchases(o.Figures.Ungranted)
 	money.ofAmounts(o)
 	money.ofComparisons(o.Compared, o.At)
-	slices.SortStableFunc(money, func(a, b concern) int { return cmp.Compare(b.Sum, a.Sum) })
+	slices.SortStableFunc(money.concerns, func(a, b concern) int { return cmp.Compare(b.Worth, a.Worth) })
 	rest.OfTables(&o.Status)
 	rest.OfDamage(o.Ingest)
 	rest.OfArchive(o.Ingest)
@@ -52,7 +81,7 @@ func concerns(o *overviewPage) []concern {
 	}
 	unknown("Purchases that granted nothing, disputes and payments without a customer are not known", o.Figures.Fault)
 	unknown("What customers owe cannot be added up", o.Standing.Fault)
-	return slices.Concat([]concern(parts), []concern(money), []concern(rest))
+	return slices.Concat([]concern(parts), money.concerns, []concern(rest))
 }
 
 // debtOf says who owes credits.
@@ -73,7 +102,7 @@ func debtOf(s *browse.Standing) concern {
 func (l *moneyList) ofPurchases(groups []browse.Ungranted) {
 	for i := range groups {
 		g := &groups[i]
-		one := concern{Path: "/rejected", Sum: g.Sum.Float()}
+		one := concern{Path: "/rejected", Worth: l.usual.worth(g.Sum, g.Currency)}
 		of := " without a product"
 		if g.Product != "" {
 			of = " of product " + page.Name(g.Product)
@@ -87,7 +116,7 @@ func (l *moneyList) ofPurchases(groups []browse.Ungranted) {
 		case len(g.Purchases) > 0 && g.Purchases[0].Repair != "":
 			one.Next, one.Code = "Say what is missing, for the largest:", g.Purchases[0].Repair
 		}
-		*l = append(*l, one)
+		l.add(one)
 	}
 }
 
@@ -99,38 +128,40 @@ func (l *moneyList) ofAmounts(o *overviewPage) {
 		d := &o.Figures.Disputes[i]
 		disputed, payments = append(disputed, d.Amounts), append(payments, d.Payments...)
 	}
-	if count, money, sum := together(disputed); count > 0 {
-		*l = append(*l, concern{
-			What: fmt.Sprintf("%s came this week: %s.", page.Count(count, "dispute"), money), Sum: sum,
+	if count, money, worth := l.together(disputed); count > 0 {
+		l.add(concern{
+			What: fmt.Sprintf("%s came this week: %s.", page.Count(count, "dispute"), money), Worth: worth,
 			Next: "Answer them in the provider's dashboard before their deadline.", Payments: payments,
 		})
 	}
-	if count, money, sum := together(o.Standing.PastDue); count > 0 {
-		*l = append(*l, concern{
-			What: fmt.Sprintf("%s past due. Last paid: %s.", page.Clause(count, "subscription", "is", "are"), money), Sum: sum,
+	if count, money, worth := l.together(o.Standing.PastDue); count > 0 {
+		l.add(concern{
+			What: fmt.Sprintf("%s past due. Last paid: %s.", page.Clause(count, "subscription", "is", "are"), money), Worth: worth,
 			Next: "Ask these customers to renew their card.", Path: "/subscriptions?status=past_due",
 		})
 	}
 	said := slices.ContainsFunc(o.Figures.Ungranted, func(g browse.Ungranted) bool { return g.Reason == string(projections.MissingUser) })
 	if s := o.Database; !said && s != nil && len(s.Waiting.Oldest) > 0 && s.At.Sub(s.Waiting.Oldest[0].OccurredAt) > lateWaiting {
-		if count, money, sum := together(o.Figures.Unclaimed); count > 0 {
-			*l = append(*l, concern{
+		if count, money, worth := l.together(o.Figures.Unclaimed); count > 0 {
+			l.add(concern{
 				What: fmt.Sprintf("%s no known customer, %s; the oldest is %s old.", page.Clause(count, "payment", "has", "have"),
-					money, page.Duration(s.At.Sub(s.Waiting.Oldest[0].OccurredAt))), Sum: sum,
+					money, page.Duration(s.At.Sub(s.Waiting.Oldest[0].OccurredAt))), Worth: worth,
 				Next: "Say whose they are:", Code: "ingest complete PAYMENT --user USER --reason 'WHY'", Path: "/rejected",
 			})
 		}
 	}
 }
 
-// together counts what is there in all currencies, says what each currency has, and returns what orders concerns.
-func together(all []browse.Amounts) (count int64, money string, sum float64) {
+// together counts what is there in all currencies, says what each currency has, and returns how many usual payments it
+// is worth.
+func (l *moneyList) together(all []browse.Amounts) (count int64, money string, worth float64) {
 	var texts []string
 	for i := range all {
-		count, sum = count+all[i].Count, sum+all[i].Sum.Float()
-		texts = append(texts, moneyOf(&all[i]))
+		a := &all[i]
+		count, worth = count+a.Count, worth+l.usual.worth(a.Sum, a.Currency)
+		texts = append(texts, moneyOf(a))
 	}
-	return count, strings.Join(texts, ", "), sum
+	return count, strings.Join(texts, ", "), worth
 }
 
 // moneyOf is the sum of the known amounts.

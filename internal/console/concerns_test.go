@@ -133,6 +133,30 @@ func TestWhatCostsMostMoneyIsSaidFirst(t *testing.T) {
 	require.Equal(t, []string{"", "", "a: {kind: pro}", "", "ingest complete t1 --user USER", ""}, codes)
 }
 
+// Sums of several currencies are compared by what the shop's payments in them usually are.
+func TestTheMoneyOfSeveralCurrenciesIsCompared(t *testing.T) {
+	t.Parallel()
+	in := func(currency string, count, sum int64) browse.Amounts {
+		return browse.Amounts{Currency: currency, Count: count, Sum: browse.SumOf(sum), Priced: count}
+	}
+	revenue := func(currency string, payments, gross int64) browse.CurrencyRevenue {
+		return browse.CurrencyRevenue{Currency: currency, Total: browse.RevenuePeriod{Payments: payments, Gross: browse.SumOf(gross)}}
+	}
+	o := overviewPage{}
+	o.Figures.Ungranted = []browse.Ungranted{
+		{Product: "rupiah", Amounts: in("IDR", 1, 31_000_000)}, // about as much as the next one
+		{Product: "euros", Amounts: in("EUR", 2, 3_800)},
+		{Product: "yen", Amounts: in("JPY", 1, 9_000)},
+		{Product: "dollars", Amounts: in("USD", 1, 10_000)},
+	}
+	o.Revenue.Currencies = []browse.CurrencyRevenue{revenue("EUR", 10, 19_000), revenue("IDR", 2, 62_000_000), revenue("JPY", 1, 3_000), revenue("unknown", 3, 0)}
+	var products []string
+	for _, one := range concerns(&o) {
+		products = append(products, strings.TrimSuffix(strings.Fields(one.What)[4], ","))
+	}
+	require.Equal(t, []string{"dollars", "yen", "euros", "rupiah"}, products, "nothing was paid in dollars, so they count as the main currency")
+}
+
 func TestTablesOfAnOlderMomentAreNotBehind(t *testing.T) {
 	t.Parallel()
 	o := overviewPage{Ingest: &logreport.Ingest{}}

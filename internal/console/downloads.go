@@ -25,7 +25,7 @@ type ungrantedRow struct {
 	Catalogue string `json:"catalogue_line"`
 }
 
-// ungrantedRows are the purchases that granted nothing, the product with the most money first.
+// ungrantedRows are the purchases that granted nothing, in each currency the product with the most money first.
 func ungrantedRows(ctx context.Context, _ query, tables *store.Store, write func([]ungrantedRow) error) error {
 	return browse.EachUngranted(ctx, tables, func(groups []browse.Ungranted) error {
 		var rows []ungrantedRow

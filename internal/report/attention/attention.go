@@ -23,13 +23,13 @@ type Concern struct {
 	Code string `json:"code,omitempty"` // a command, or a line of a file, that belongs to the step
 	Path string `json:"path"`           // of the console's page that tells more; may end with a place in it
 
-	Payments  []string `json:"payments,omitempty"`  // some of those that it is about, the newest of each currency first
+	Payments  []string `json:"payments,omitempty"`  // the newest of those that it is about
 	Customers []string `json:"customers,omitempty"` // some of those that it is about, those who owe most first
 
 	// Urgent: somebody has to look now, also at night.
 	Urgent bool `json:"-"`
-	// Sum orders concerns by their money. Minor units of most currencies are worth more or less the same.
-	Sum float64 `json:"-"`
+	// Worth orders concerns by their money: how many of the shop's usual payments it is, in whichever currencies.
+	Worth float64 `json:"-"`
 }
 
 // List collects concerns.

@@ -1,5 +1,5 @@
--- the disputes among the newest $3 events from sequence $1 on that were received at $2 or later, by currency, each with
--- at most $4 of its payments, the newest first. One that the shop has won takes nothing back, so it is left out.
+-- the disputes among the newest $3 events from sequence $1 on that were received at $2 or later, by currency, with the
+-- payments of the newest $4 of all, the newest first. One that the shop has won takes nothing back, so it is left out.
 with newest as materialized (
   select stream_seq, event_id, action, received_at from processed_event where stream_seq >= $1 order by stream_seq desc limit $3
 ), disputes as (
@@ -12,10 +12,13 @@ with newest as materialized (
   left join payment_facts p on p.provider_payment_id = r.provider_payment_id
   where e.action = 'reversal' and e.received_at >= $2
   order by r.reversal_id, r.occurred_at desc, e.stream_seq desc
+), counted as (
+  select *, row_number() over (order by stream_seq desc) as place
+  from disputes
+  where status = 'succeeded'
 )
 select coalesce(currency, ''), count(*), coalesce(sum(amount), 0)::text, count(amount),
-  (array_agg(provider_payment_id order by stream_seq desc) filter (where provider_payment_id is not null))[1:$4]
-from disputes
-where status = 'succeeded'
+  coalesce(array_agg(provider_payment_id order by place) filter (where provider_payment_id is not null and place <= $4), '{}')
+from counted
 group by 1
-order by 2 desc
+order by 2 desc, 1

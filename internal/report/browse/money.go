@@ -109,7 +109,7 @@ func readSilence(ctx context.Context, tx pgx.Tx) (out Silence, err error) {
 // Disputes are those of one currency.
 type Disputes struct {
 	Amounts
-	Payments []string `json:"payments"` // some of those that are disputed, the newest first
+	Payments []string `json:"payments"` // of the newest disputes of all currencies, the newest first
 }
 
 //go:embed disputes.sql
@@ -117,7 +117,7 @@ var disputesSQL string
 
 const (
 	disputesOf  = 7 * 24 * time.Hour
-	maxDisputed = 5 // payments that a page names
+	maxDisputed = 5 // payments that a page names, of all currencies
 )
 
 // readDisputes reads the disputes of the last week among the newest events, at most limit.

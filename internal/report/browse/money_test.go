@@ -3,6 +3,8 @@ package browse
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,15 +32,17 @@ func TestPurchasesThatGrantedNothingAreThereByProductWithTheirRepair(t *testing.
 		paid("e3", "t3", "prod_1", `"user_id":"u 3"`, "700"),
 		paid("e4", "t3", "prod_1", `"user_id":"u 3"`, "700"),
 		paid("e5", "t5", "prod_1", `"user_id":"u5"`, "9900"),
+		strings.Replace(paid("e7", "t7", "prod_1", `"user_id":"u7"`, "90000"), "EUR", "JPY", 1),
 		`{"id":"e6","eventType":"refund.created","object":{"transaction":{"id":"t5"}}}`,
 	} {
 		log = append(log, fixture.Event(t, uint64(i+1), body))
 	}
-	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 6})
+	_, err := live.Apply(ctx, s, fixture.Sold, log, store.Advance{LogID: "log-1", From: fixture.From(0, 0), To: 7})
 	require.NoError(t, err)
 	got, err := running(ctx, t).Rejected(ctx, s)
 	require.NoError(t, err)
-	require.Len(t, got.Ungranted, 2)
+	require.Len(t, got.Ungranted, 3)
+	require.Equal(t, "JPY", got.Ungranted[2].Currency, "yen are not compared with euros")
 	most, less := got.Ungranted[0], got.Ungranted[1]
 	require.Equal(t, "prod_2", most.Product)
 	require.Equal(t, Amounts{Currency: "EUR", Count: 1, Sum: SumOf(4900), Priced: 1}, most.Amounts)
@@ -81,7 +85,7 @@ func TestTodaysMoneyIsThereByCurrency(t *testing.T) {
 	ctx, s := setup(t, body("1", "1000", "EUR"), body("2", "550", "EUR"), body("3", "2500", "JPY"))
 	got, err := figuresOf(ctx, s, received)
 	require.NoError(t, err)
-	require.Equal(t, []MoneySum{{"JPY", json.Number("2500")}, {"EUR", json.Number("1550")}}, got.Today.Money)
+	require.Equal(t, []MoneySum{{"EUR", json.Number("1550")}, {"JPY", json.Number("2500")}}, got.Today.Money)
 }
 
 func TestDisputesOfTheWeekAreAddedUp(t *testing.T) {
@@ -101,6 +105,29 @@ func TestDisputesOfTheWeekAreAddedUp(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
+}
+
+// A page names the newest disputes, whatever their currency.
+func TestTheNewestDisputesAreThoseOfAllCurrencies(t *testing.T) {
+	t.Parallel()
+	var log []string
+	for n, currency := range []string{"GBP", "EUR", "USD", "EUR", "EUR", "USD", "EUR"} {
+		log = append(log, fmt.Sprintf(`{"id":"p%d","eventType":"checkout.completed","object":{"order":{"id":"o%[1]d","transaction":"t%[1]d","amount_paid":1000,"currency":%q},
+			"metadata":{"kind":"one_time","user_id":"u1","credits":10}}}`, n, currency),
+			fmt.Sprintf(`{"id":"d%d","eventType":"dispute.created","object":{"id":"d%[1]d","transaction":{"id":"t%[1]d"}}}`, n))
+	}
+	ctx, s := setup(t, log...)
+	err := s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		got, err := readDisputes(ctx, tx, received.Add(time.Hour), window)
+		require.NoError(t, err)
+		named := map[string][]string{}
+		for _, one := range got {
+			named[one.Currency] = one.Payments
+		}
+		require.Equal(t, map[string][]string{"EUR": {"t6", "t4", "t3"}, "USD": {"t5", "t2"}, "GBP": {}}, named)
+		return nil
+	})
+	require.NoError(t, err)
 }
 
 func TestADisputeThatTheShopHasWonNeedsNobody(t *testing.T) {

@@ -50,7 +50,7 @@ type Figures struct {
 	Totals
 	Today     ReceivedDay `json:"today"`
 	Yesterday ReceivedDay `json:"yesterday"`
-	Ungranted []Ungranted `json:"ungranted"` // the most money first
+	Ungranted []Ungranted `json:"ungranted"` // by currency, the most money first
 	Disputes  []Disputes  `json:"disputes"`  // of the last week
 	Unclaimed []Amounts   `json:"waiting_for_user_money"`
 	// Fault says why there are no figures.

@@ -15,8 +15,8 @@ with newest as materialized (
 select
   (select count(*) from newest) < $5,
   (select count(*) from paid),
-  (select coalesce(json_agg(json_build_object('currency', coalesce(currency, ''), 'sum', total::text) order by total desc), '[]')
-   from (select currency, sum(amount) as total from paid where amount is not null group by currency) sums),
+  (select coalesce(json_agg(json_build_object('currency', coalesce(currency, ''), 'sum', total::text) order by payments desc, currency), '[]')
+   from (select currency, count(*) as payments, sum(amount) as total from paid where amount is not null group by currency) sums),
   (select count(*) from (select distinct subscription_id from day where subscription_id is not null) named
    join subscription_facts s using (subscription_id) where s.started_at >= $3 and s.started_at < $4),
   (select count(distinct r.reversal_id) from day e

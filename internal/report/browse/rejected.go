@@ -19,7 +19,7 @@ import (
 // quarantined events, and payments that have granted nothing yet.
 type RejectedAnswer struct {
 	Moment
-	Ungranted      []Ungranted                        `json:"ungranted"`                 // purchases, the most money first
+	Ungranted      []Ungranted                        `json:"ungranted"`                 // purchases, by currency, the most money first
 	UngrantedAt    time.Time                          `json:"ungranted_at"`              // when these were added up
 	UngrantedFault string                             `json:"ungranted_fault,omitempty"` // why there are none
 	Groups         []RejectedGroup                    `json:"groups"`                    // the one with the newest event first

@@ -1,5 +1,5 @@
--- the money of the newest $1 rejected events whose payment has granted nothing yet, by reason, product and currency, the
--- most first. Each payment counts once, under its newest event. What was wholly refunded needs no repair.
+-- the money of the newest $1 rejected events whose payment has granted nothing yet, by reason, product and currency: the
+-- currency of the most purchases first, in each currency the most money. Each payment counts once, under its newest event. What was wholly refunded needs no repair.
 with newest as materialized (
   select stream_seq, event_id, reason, action, provider_payment_id
   from processed_event where outcome = 'rejected' order by stream_seq desc limit $1
@@ -19,5 +19,5 @@ select reason, coalesce(product_key, ''), coalesce(currency, ''), count(*), coal
   (array_agg(provider_payment_id order by amount desc nulls last, stream_seq desc))[1:$2]
 from purchases
 group by 1, 2, 3
-order by sum(amount) desc nulls last, 1, 2, 3
+order by sum(count(*)) over (partition by coalesce(currency, '')) desc, 3, sum(amount) desc nulls last, 1, 2
 limit $3

@@ -49,7 +49,7 @@ func readShownUngranted(ctx context.Context, tx pgx.Tx, _ Moment, _ *time.Locati
 	return readUngranted(ctx, tx, namedWindow, maxUngranted, maxPurchases)
 }
 
-// readUngranted groups the purchases of the newest rejected events, at most limit; the most money first. There
+// readUngranted groups the purchases of the newest rejected events, at most limit; by currency, the most money first. There
 // are at most maxGroups, each with at most maxOfEach of its purchases.
 func readUngranted(ctx context.Context, tx pgx.Tx, limit int64, maxGroups, maxOfEach int) (out []Ungranted, err error) {
 	var keys [][]string
