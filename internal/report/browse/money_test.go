@@ -130,6 +130,18 @@ func TestTheNewestDisputesAreThoseOfAllCurrencies(t *testing.T) {
 	require.NoError(t, err)
 }
 
+func TestNobodyOwesTablesThatAreNotLive(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t, shop...)
+	err := s.View(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		got, err := readStanding(ctx, tx, Moment{Schema: "portal_prev"}, time.UTC)
+		require.True(t, got.AllOwed)
+		require.Zero(t, got.Debtors)
+		return err
+	})
+	require.NoError(t, err)
+}
+
 func TestADisputeThatTheShopHasWonNeedsNobody(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t,

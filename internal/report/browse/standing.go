@@ -49,7 +49,8 @@ func readStanding(ctx context.Context, tx pgx.Tx, now Moment, _ *time.Location) 
 	if s.PastDue, err = readAmounts(ctx, tx, "the subscriptions that are past due", pastDueSQL); err != nil {
 		return s, err
 	}
-	if !now.isLive() { // apps spend what the live tables grant
+	if !now.isLive() { // apps spend what the live tables grant, so nobody owes these
+		s.AllOwed = true
 		return s, nil
 	}
 	if err = tx.QueryRow(ctx, debtsSQL, maxDebtors, maxOwing).Scan(&s.Debtors, &s.Owed, &s.Owing, &s.AllOwed); err != nil {
