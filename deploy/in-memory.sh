@@ -17,6 +17,7 @@ plenty 2>/dev/null || exec "$@"
 
 TMPDIR=$(mktemp -d $memory/payfold.XXXXXX)
 export TMPDIR
+export TEST_CLUSTER="$TMPDIR/cluster" # made once, for all packages
 trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

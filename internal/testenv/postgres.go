@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -69,6 +72,57 @@ func startPostgres(settings ...string) (dsn string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
+	if err := copyCluster(dir); err != nil {
+		os.RemoveAll(dir)
+		return "", nil, err
+	}
+	dsn, end, err := servePostgres(dir, settings...)
+	if err != nil {
+		os.RemoveAll(dir)
+		return "", nil, err
+	}
+	return dsn, func() {
+		end()
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// copyCluster copies the cluster in the folder TEST_CLUSTER into dir, and makes it before if it does not exist. So one
+// initdb is enough for all packages. Without TEST_CLUSTER each server makes its own.
+func copyCluster(dir string) error {
+	made := os.Getenv("TEST_CLUSTER")
+	if made == "" {
+		return nil
+	}
+	lock := flock.New(made + ".lock")
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer lock.Close()
+	complete := filepath.Join(made, "complete")
+	if _, err := os.Stat(complete); err != nil {
+		if err := os.MkdirAll(made, 0o755); err != nil {
+			return err
+		}
+		_, stop, err := servePostgres(made)
+		if err != nil {
+			return err
+		}
+		stop()
+		if err := os.WriteFile(complete, nil, 0o600); err != nil {
+			return err
+		}
+	}
+	// cp -p keeps the owner: if the tests run as root, Postgres runs as another user.
+	output, err := exec.Command("cp", "-Rp", filepath.Join(made, "postgres"), filepath.Join(made, "postgres.password"), dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("copy %s: %w: %s", made, err, output)
+	}
+	return nil
+}
+
+// servePostgres starts a server with the files in dir, which may be empty. stop ends it; the files stay.
+func servePostgres(dir string, settings ...string) (dsn string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, giveUp := context.WithTimeout(ctx, wait.Timeout)
 	defer giveUp()
@@ -80,7 +134,6 @@ func startPostgres(settings ...string) (dsn string, stop func(), err error) {
 		if config, err := pgx.ParseConfig(dsn); err == nil && dsn != "" {
 			os.RemoveAll(config.Host) // the server leaves the folder of its socket
 		}
-		os.RemoveAll(dir)
 	}
 	// If the tests run as root, Postgres runs as another user.
 	err = os.Chmod(dir, 0o755)
