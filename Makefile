@@ -56,7 +56,7 @@ test-properties: ## PROPERTY_CHECKS (2000) random logs, folded into real tables 
 
 ARRIVAL_ROUNDS ?= 100
 test-arrivals: ## every order in which the events of a payment can arrive: ARRIVAL_ROUNDS (100) rounds
-	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run OrderOfArrival ./internal/projections
+	ARRIVAL_ROUNDS=$(ARRIVAL_ROUNDS) go test -v -count 1 -timeout 0 -run 'OrderOfArrival|InEveryOrder' ./internal/projections
 
 SCHEDULES ?= 34000
 test-schedules: ## SCHEDULES (34000) random orders of the steps of archivers and trimmers, as many of projectors, and of inviters, with kills and lost answers
