@@ -70,7 +70,7 @@ func TestADamagedCopyInAClusterIsNamedAndReplaced(t *testing.T) {
 	c, ctx := startClusterOf(t, withRights(t))
 	// With a long window, a start would read the messages again.
 	ingest, _ := c.createStreamOf(ctx, t, eventlog.StreamConfig{Name: testenv.Stream, Replicas: 3, Partitions: 8, DuplicateWindow: time.Second})
-	const messages = 45 // of 0.4 MB: three blocks
+	const messages = 25 // of 0.4 MB: two blocks
 	for i := range messages {
 		d := delivery(t, strings.TrimSuffix(body(fmt.Sprint("e", i), "customer"), "}")+`,"pad":"`+strings.Repeat("x", 400_000)+`"}`)
 		requireSoon(ctx, t, func(ctx context.Context) error {
@@ -78,6 +78,7 @@ func TestADamagedCopyInAClusterIsNamedAndReplaced(t *testing.T) {
 			return err
 		})
 	}
+	stored := infoSoon(ctx, t, ingest).Last // a message whose answer was late may be there twice
 	w := scrub(t, ingest)
 	for _, s := range c.servers {
 		w.awaitDamage(t, s.Name(), 0)
@@ -126,7 +127,7 @@ func TestADamagedCopyInAClusterIsNamedAndReplaced(t *testing.T) {
 		victim = c.start(t, options)
 		requireSoon(ctx, t, func(ctx context.Context) error { return c.current(ctx, ingest) })
 		w.awaitDamage(t, victim.Name(), 0) // each message was read
-		requireLast(ctx, t, ingest, messages)
+		requireLast(ctx, t, ingest, stored)
 	}
 }
 

@@ -80,9 +80,9 @@ const largeSegment = 2 << 20
 // that removes them.
 func TestReadersDoNotNoticeATrim(t *testing.T) {
 	t.Parallel()
-	const messages = 300
+	const messages = 200 // more than a reader requests in advance
 	s := newTrimmable(t, 0)
-	for i := range messages { // more than a reader requests in advance
+	for i := range messages {
 		add(t, s.log, fmt.Sprint("e", i), 64<<10)
 	}
 	archiveInto(t, s.place, s.log, largeSegment)
@@ -120,7 +120,7 @@ func TestReadersDoNotNoticeATrim(t *testing.T) {
 // A read that has an end goes on in the archive, if that was away or not complete when it began.
 func TestAReadGoesOnInTheArchiveAfterATrim(t *testing.T) {
 	t.Parallel()
-	const messages = 300
+	const messages = 200 // more than a reader requests in advance
 	s := newTrimmable(t, 0)
 	for i := range messages {
 		add(t, s.log, fmt.Sprint("e", i), 64<<10)
