@@ -180,7 +180,7 @@ func TestEventsArriveThroughPromotions(t *testing.T) {
 			}
 		}
 	}()
-	for round := range 4 {
+	for round := range 2 {
 		next := w.Open(ctx, t, "portal_next")
 		promotion := promote.Promotion{Rebuild: w.Rebuild(t, next, uint64(500+round)), Live: live}
 		var err error

@@ -74,7 +74,7 @@ func TestTwoHundredUsersSpendBesideLiveWorkAndPromotions(t *testing.T) {
 		err := w.DB.QueryRow(ctx, "select count(*) from portal.credits").Scan(&buyers)
 		return err == nil && buyers == users
 	})
-	pool, err := pgxpool.New(ctx, w.DSN+" pool_max_conns=20")
+	pool, err := pgxpool.New(ctx, w.DSN+" pool_max_conns=8")
 	require.NoError(t, err)
 	defer pool.Close()
 	spending, working := errgroup.WithContext(ctx)
