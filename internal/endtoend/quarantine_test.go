@@ -23,7 +23,7 @@ func TestAQuarantinedEventIsListedAndTriedAgain(t *testing.T) {
 
 	seq := mustQuery[int64](t, w.database, "select stream_seq from payfold.quarantined_event")
 	listed := w.run(t, "status")
-	require.Regexp(t, fmt.Sprintf(`(?m)^  %d +evt_2 +20[0-9-]+ .*"theirs"`, seq), listed)
+	require.Regexp(t, fmt.Sprintf(`(?m)^  %d +evt_2 .*"theirs".* 20[0-9-]+ `, seq), listed)
 	require.Contains(t, listed, "To try one again: projector quarantine retry SEQ")
 	w.requireRefused(t, "stays quarantined: the database refuses it again: ", "quarantine", "retry", fmt.Sprint(seq))
 	require.Contains(t, w.run(t, "status"), "QUARANTINED: 1 event")

@@ -246,7 +246,7 @@ func (s *shop) finish(t *testing.T, b build) {
 	require.Zero(t, status.Exit(t), status.Output())
 	tables := s.command(t, b, "status")
 	require.Zero(t, tables.Exit(t), tables.Output())
-	require.Regexp(t, fmt.Sprintf(`(?m)^ +portal .* rules %s, mode any$`, b.rules), tables.Output())
+	require.Regexp(t, fmt.Sprintf(`(?m)^ +portal .*rules %s, mode any( |$)`, b.rules), tables.Output())
 	verified := s.command(t, b, "verify")
 	require.Zero(t, verified.Exit(t), verified.Output())
 	s.requireOneFold(t)

@@ -26,7 +26,7 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 	if asJSON {
 		return page.JSONLines(w, list)
 	}
-	return page.Write(w, false, nil, func(p *page.Page) { page.Rows(p, list) })
+	return page.Write(w, false, nil, func(p *page.Page) { page.Rows(p, list, "invitation_id", "repeats", "consecutive_failures", "due_at") })
 }
 
 // Retried writes the repositories that a user will be invited to again.
