@@ -2,7 +2,6 @@ package docs
 
 import (
 	"cmp"
-	"os"
 	"strings"
 	"testing"
 
@@ -27,13 +26,6 @@ func RequireCommandLine(t *testing.T, program string, grammar func() any) {
 	faults, err := repository.CommandFaults(program, grammar)
 	require.NoError(t, err)
 	require.Empty(t, faults)
-}
-
-func requireContains(t *testing.T, file, text string) {
-	t.Helper()
-	content, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Contains(t, string(content), text, file)
 }
 
 // usageWidth bounds the lines of the usage.

@@ -50,7 +50,7 @@ func RequirePrintedVariables(t *testing.T, program string, grammar any) {
 	}
 	current := slices.DeleteFunc(secrets, func(f *kong.Flag) bool { return !strings.HasSuffix(f.Envs[0], "_SECRET") })
 	golden.RequirePrinted(t, configurationFile, "signing secrets", rowsOf(current)+
-		"| `…_FILE`, `…_PREVIOUS`, `…_PREVIOUS_FILE` |  | With any of these names: its file; the secret before it, accepted during a rotation; the file of that. |\n")
+		"| `…_PREVIOUS`, `…_FILE`, `…_PREVIOUS_FILE` |  | With any of these names: the secret before it, accepted during a rotation; a file with the one or the other. |\n")
 }
 
 // variablesOf returns the flags with a variable, each variable once.
