@@ -25,7 +25,7 @@ import (
 
 // checks is the default number of checks of each property. Each check is some days of
 // purchases in real tables. make test-properties runs many more.
-const checks = "15"
+const checks = "8"
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", checks); err != nil {
