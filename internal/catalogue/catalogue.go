@@ -39,8 +39,8 @@ type Offer struct {
 	GraceDays           int64 `json:"grace_days,omitzero"`            // access goes on after a payment failed
 }
 
-// MaxUnits returns how many units of the product one payment can have. Its ledger lines have at most MaxCredits each. Without
-// an offer, units are bounded alone.
+// MaxUnits returns how many units of the product one payment can have: its ledger lines have at most MaxCredits each.
+// Without an offer, units are bounded alone.
 func (o *Offer) MaxUnits() int64 {
 	if o == nil {
 		return MaxCredits

@@ -259,9 +259,9 @@ const (
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, the
 // newest besides payments that says a period, and the newest payment for a whole period and the one that ends last, because
 // they decide its status, its period, its product and what its next payments are for; the newest that says that it begins;
-// the longest extension; and the first of all, of a payment, of one that is not of a trial, with a checkout, with each user,
-// with a GitHub user, with a cancellation, with each kind, and with each product and number of units, because late payments
-// are for them. What is left out of a set of facts does not depend on their order of arrival.
+// the longest extension; and the first of all, of a payment, of one that is not of a trial, with a checkout, with each
+// user, with a GitHub user, with a cancellation, with each kind, and with each product and number of units, because late
+// payments are for them. What is left out of a set of facts does not depend on their order of arrival.
 func (f Facts) ofSubscription() Facts {
 	if len(f) <= 1 {
 		return f

@@ -240,8 +240,8 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 		derived.Credits = sold.credits
 		derived.UserID = cmp.Or(said.user, of.user)
 	}
-	if sold.trial && !of.begun.IsZero() && of.begun.Before(said.paid[0].At) { // the trial moves the date of the next payment
-		sold.credits, derived.Credits = nil, nil
+	if sold.trial && !of.begun.IsZero() && of.begun.Before(said.paid[0].At) {
+		sold.credits, derived.Credits = nil, nil // no trial begins with it
 	}
 	if derived.Kind == KindPro {
 		sold.credits, derived.Credits, derived.GitHubUsername = nil, nil, gitHubUserOf(said.paid, of)

@@ -39,9 +39,9 @@ func (r Rules) findProduct(f *step) {
 	f.Trial = f.Trial && (f.isOfSubscription() || !f.isSoldOnce()) // of what is sold once, 0 is the price
 }
 
-// setPeriod sets the period to that of the items that are the product, if they have one of their own: another item can be
-// for a year. Of several the one that ends last counts, one for a whole period before those for a part of it. If there are only
-// such parts, the payment pays for a part of the period.
+// setPeriod sets the period to that of the items that are the product, if they have one of their own: another item can
+// be for a year. Of several the one that ends last counts, one for a whole period before those for a part of it. If
+// there are only such parts, the payment pays for a part of the period.
 func (f *step) setPeriod() {
 	var of *events.Item
 	for i := range f.Items {

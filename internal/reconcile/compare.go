@@ -223,8 +223,8 @@ func (c *run) compareSubscriptions(ctx context.Context, tx pgx.Tx, objects []pro
 	return found, nil
 }
 
-// isOtherEnd reports whether the period ends at another time in the tables. It is that of one of the items, and the shop
-// itself may have extended it.
+// isOtherEnd reports whether the period ends at another time in the tables. It is that of one of the items, and the
+// shop itself may have extended it.
 func isOtherEnd(e *events.Event, inTables *time.Time, extended bool) bool {
 	if e.PeriodEnd.IsZero() || inTables == nil {
 		return false
