@@ -12,10 +12,9 @@ import (
 	"github.com/payfold/payfold/internal/fingerprint"
 )
 
-// Read delivers the records from sequence from to until, in order and without gaps. It returns nil after deliver has returned for the last one.
-// Records that are damaged in one segment are read from another one that holds them. It can fail
-// after any record, also with a DamagedError or a GapError; records after the damage can be read
-// then.
+// Read delivers the records from sequence from to until, in order and without gaps. It returns nil after deliver has
+// returned for the last one. Records that are damaged in one segment are read from another one that holds them. It can
+// fail after any record, also with a DamagedError or a GapError; records after the damage can be read then.
 func (a *Archive) Read(ctx context.Context, from, until uint64, deliver func(Record) error) error {
 	var damaged []*DamagedError // the segments that were tried for from
 	var failed error            // the error of deliver
