@@ -229,8 +229,8 @@ func (a *Archiver) agree(ctx context.Context) error {
 func (a *Archiver) look(ctx context.Context, head Head) error {
 	next := a.archive.next(head)
 	switch {
-	case next > head.Last+1 && a.archive.end() != nil:
-		return contradiction("it holds seq %d, but the log ends with seq %d", next-1, head.Last)
+	case next > head.Last+1 && a.archive.end() != nil: // another archiver may have archived what came after the head was read
+		return a.compareEnd(ctx, a.archive)
 	case next > head.Last:
 		a.bytes, a.waiting = head.Bytes, time.Time{}
 	case a.waiting.IsZero():

@@ -16,6 +16,7 @@ import (
 
 	"github.com/payfold/payfold/internal/archive"
 	"github.com/payfold/payfold/internal/archive/storage"
+	"github.com/payfold/payfold/internal/testenv"
 	"github.com/payfold/payfold/internal/testenv/wait"
 )
 
@@ -105,6 +106,37 @@ func TestTwoArchiversShareAnArchive(t *testing.T) {
 	require.NoError(t, group.Wait())
 	w.requireWhole(t, w.place(t))
 	require.NotContains(t, w.logged(), "level=ERROR")
+}
+
+// growing is a log in which something happens as soon as its head was read for the first time.
+type growing struct {
+	*testenv.Log
+	grow func()
+}
+
+func (g *growing) Head(ctx context.Context) (archive.Head, error) {
+	head, err := g.Log.Head(ctx)
+	if grow := g.grow; grow != nil {
+		g.grow = nil
+		grow()
+	}
+	return head, err
+}
+
+func TestWhatAnotherArchiverArchivesAfterTheHeadWasReadContradictsNothing(t *testing.T) {
+	t.Parallel()
+	w := setupArchived(t, 3)
+	other := w.archiver(w.place(t))
+	log := &growing{w.Log, func() {
+		w.fill(t, 4, 6)
+		require.NoError(t, other.Step(t.Context()))
+	}}
+	archiver := w.archiverOf(w.place(t), log, 0)
+	require.NoError(t, archiver.Step(t.Context()))
+	w.fill(t, 7, 9)
+	require.NoError(t, archiver.Step(t.Context()))
+	require.EqualValues(t, 9, w.open(t, w.place(t)).Last())
+	w.requireWhole(t, w.place(t))
 }
 
 // failing is a place that fails while it is told to.
