@@ -96,7 +96,7 @@ func (r Rules) touch(s *State, f *step, payments []teller, said *Fact) (all []to
 	}
 	for i := range all {
 		t := &all[i]
-		t.after = t.after.ofSubscription()
+		t.after = t.after.ofSubscription(r.termsOf(t.after).begun)
 		t.was, t.is = r.termsOf(t.before), r.termsOf(t.after)
 	}
 	return all

@@ -259,10 +259,10 @@ const (
 // ofSubscription returns the facts that a subscription keeps: the newest of each sort, the newest that says a status, the
 // newest besides payments that says a period, and the newest payment for a whole period and the one that ends last, because
 // they decide its status, its period, its product and what its next payments are for; the newest that says that it begins;
-// the longest extension; and the first of all, of a payment, of one that is not of a trial, with a checkout, with each
-// user, with a GitHub user, with a cancellation, with each kind, and with each product and number of units, because late
-// payments are for them. What is left out of a set of facts does not depend on their order of arrival.
-func (f Facts) ofSubscription() Facts {
+// the longest extension; begun (see terms); and the first of all, of a payment, with a checkout, with each user, with a
+// GitHub user, with a cancellation, with each kind, and with each product and number of units, because late payments are
+// for them. What is left out of a set of facts does not depend on their order of arrival.
+func (f Facts) ofSubscription(begun Facts) Facts {
 	if len(f) <= 1 {
 		return f
 	}
@@ -284,7 +284,7 @@ func (f Facts) ofSubscription() Facts {
 		if !whole && one.Says == Paid && !one.Prorated { // newer ones may pay for changes
 			keep[i], whole = true, true
 		}
-		if one == extension || one == longest {
+		if one == extension || one == longest || slices.Contains(begun, one) {
 			keep[i] = true
 		}
 		left := &changes
@@ -312,7 +312,7 @@ func (f Facts) ofSubscription() Facts {
 
 // firsts says what earlier facts of a subscription have said.
 type firsts struct {
-	payment, money, checkout, gitHubUser, licensed, cancellation bool
+	payment, checkout, gitHubUser, licensed, cancellation bool
 
 	kinds [2][]Kind  // of a checkout, and of other events
 	users []string   // at most maxFacts
@@ -336,7 +336,6 @@ func (seen *firsts) add(f *Fact) (first bool) {
 		*known = *known || says
 	}
 	note(&seen.payment, f.Says == Paid)
-	note(&seen.money, f.Says == Paid && f.status() != events.Trialing)
 	note(&seen.checkout, f.Checkout != "")
 	note(&seen.gitHubUser, f.GitHubUser != "")
 	note(&seen.licensed, f.GitHubUser != "" && f.Kind == KindPro)

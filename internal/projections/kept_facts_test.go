@@ -22,10 +22,10 @@ func TestWhatASubscriptionKeepsDoesNotDependOnTheOrderOfArrival(t *testing.T) {
 		}
 		var arrived Facts
 		for _, f := range rapid.Permutation(all).Draw(r, "order") {
-			arrived = arrived.with(f).ofSubscription()
+			arrived = arrived.with(f).ofSubscription(nil)
 		}
 		slices.SortFunc(all, inOrder)
-		kept := all.ofSubscription()
+		kept := all.ofSubscription(nil)
 		if !slices.Equal(kept, arrived) {
 			r.Fatalf("of %s\nkept are %s\nand in that order of arrival %s", all, kept, arrived)
 		}

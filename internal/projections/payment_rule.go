@@ -240,7 +240,7 @@ func (r Rules) derivePayment(p Payment, of terms, reversals []Reversal) (Payment
 		derived.Credits = sold.credits
 		derived.UserID = cmp.Or(said.user, of.user)
 	}
-	if sold.trial && !of.begun.IsZero() && of.begun.Before(said.paid[0].At) {
+	if begun := of.begins(); sold.trial && !begun.IsZero() && begun.Before(said.paid[0].At) {
 		sold.credits, derived.Credits = nil, nil // no trial begins with it
 	}
 	if derived.Kind == KindPro {

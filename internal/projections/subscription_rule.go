@@ -19,7 +19,9 @@ type terms struct {
 	checkout string // in which it was bought: the first that an event names
 	first    *Fact  // that a payment arrived; nil: none has
 
-	begun time.Time // when the first payment arrived that is not of a trial; zero: none has
+	// The first two payments that are not of a trial. The subscription has begun with the first; the second is kept, because
+	// the news that a trial began with the first one can come late.
+	begun Facts
 }
 
 // termsOf reads the facts of a subscription. The first event that names a user decides whose it is.
@@ -55,11 +57,10 @@ func (r Rules) termsOf(facts Facts) (t terms) {
 			t.kind = named
 		}
 	}
-	begins := func(f *Fact) bool {
-		return f.Says == Paid && f.status() != events.Trialing && !t.beginsTrial(Facts{f}) && r.paysFor(f, t)
-	}
-	if one := facts.First(begins); one != nil {
-		t.begun = one.At
+	for _, f := range facts {
+		if len(t.begun) < 2 && f.Says == Paid && f.status() != events.Trialing && !t.beginsTrial(Facts{f}) && r.paysFor(f, t) {
+			t.begun = append(t.begun, f)
+		}
 	}
 	return t
 }
@@ -82,9 +83,9 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 			}
 		}
 	}
-	if !t.begun.Equal(now.begun) {
-		since(t.begun)
-		since(now.begun)
+	if was, is := t.begins(), now.begins(); !was.Equal(is) {
+		since(was)
+		since(is)
 	}
 	for _, one := range now.sold {
 		if slices.Contains(t.sold, one) {
@@ -98,6 +99,9 @@ func (t *terms) changes(now *terms) (from time.Time, changed bool) {
 	}
 	return from, changed
 }
+
+// begins returns the time of the first payment that is not of a trial; zero if there is none.
+func (t *terms) begins() time.Time { return t.begun.paidAt() }
 
 // bought returns the payment of the subscription's checkout, which is the first by the provider's time, and the checkout;
 // empty if one of them is not known.

@@ -320,15 +320,31 @@ func TestAPaymentOfNothingAfterAPaymentGrantsNoTrialCredits(t *testing.T) {
 			}
 		})
 	}
-	long := []events.Event{pays("t1", "plan", 1, 900), pays("t2", "plan", 2, 0)}
-	for month := 3; month < 20; month++ {
-		long = append(long, pays(fmt.Sprint("t", month), "plan", month, 900))
+	// A subscription keeps few of its payments, but always the one that says that no trial begins any more.
+	trial := events.Event{
+		ID: "e0", Action: events.Subscription, SubscriptionID: "s1", UserID: "u1", Product: "plan", Status: events.Trialing,
+		OccurredAt: startOf(0), PeriodStart: startOf(0), PeriodEnd: startOf(1),
 	}
-	s := NewState()
-	for i := range long {
-		e := long[(i+2)%len(long)] // the first ones come last
-		e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
-		rules.Fold(s, e)
+	opening := pays("t0", "plan", 0, 100)
+	opening.ID, opening.MayBeginTrial = "et0", true
+	for name, first := range map[string][]events.Event{
+		"nothing": nil, "a fee": {pays("t0", "fee", 0, 100)}, "what is not in the catalogue": {pays("t0", "gone", 0, 100)}, "a trial": {trial, opening},
+	} {
+		long, want := append(first, pays("t1", "plan", 1, 900), pays("t2", "plan", 2, 0)), int64(1800)
+		for month := 3; month < 20; month++ {
+			long = append(long, pays(fmt.Sprint("t", month), "plan", month, 900))
+		}
+		if name == "a trial" {
+			want += 20
+		}
+		for begin := range long { // in order, and with the first ones last
+			s := NewState()
+			for i := range long {
+				e := long[(i+begin)%len(long)]
+				e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
+				rules.Fold(s, e)
+			}
+			require.Equal(t, map[string]int64{"u1 subscription": want}, leftOf(s), "%s first, from %d on", name, begin)
+		}
 	}
-	require.Equal(t, map[string]int64{"u1 subscription": 1800}, leftOf(s))
 }

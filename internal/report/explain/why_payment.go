@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/payfold/payfold/internal/events"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
@@ -55,6 +56,9 @@ func (y story) gave() string {
 	}
 	switch p.Kind {
 	case projections.KindSubscription:
+		if y.paysNothingLater() {
+			return other + y.status() + " Nothing was paid, and an earlier payment had begun the subscription: so it grants no trial credits."
+		}
 		return other + y.status() + y.besideOthers()
 	case projections.KindPro:
 		return other + y.licence()
@@ -62,6 +66,13 @@ func (y story) gave() string {
 		return " The catalogue says that its product grants nothing."
 	}
 	return other
+}
+
+// paysNothingLater reports whether the payment is one of 0 of a subscription that another one had begun.
+func (y story) paysNothingLater() bool {
+	return y.payment.Credits == nil && y.paid != nil && y.paid.Trial && y.subscription.Facts.First(func(f *projections.Fact) bool {
+		return f.Says == projections.Paid && !f.IsFree() && f.Status != events.Trialing && f.At.Before(y.paid.At)
+	}) != nil
 }
 
 // licence says whether the payment gives a licence.

@@ -51,6 +51,15 @@ func TestWhatAPaymentDid(t *testing.T) {
 			"e1", "applied",
 			"It says that payment t1 of user u1 arrived. It set the subscription to trialing. It granted 3 credits.",
 		},
+		"a payment of nothing after another one": {
+			shop,
+			logOf{
+				{ID: "e1", Action: payment, Transaction: "t1", SubscriptionID: "s1", UserID: "u1", Product: "trial", OccurredAt: minute(0)},
+				{ID: "e2", Action: payment, Transaction: "t2", SubscriptionID: "s1", UserID: "u1", Product: "trial", Trial: true, OccurredAt: minute(10)},
+			},
+			"e2", "applied",
+			"It says that payment t2 of user u1 arrived. The subscription is active, as e1 (2026-01-02 10:00:00Z) says. Nothing was paid, and an earlier payment had begun the subscription: so it grants no trial credits.",
+		},
 		"a payment whose body says trialing": {
 			bare,
 			logOf{with(monthly, func(e *event) { e.Status = "trialing" })},
