@@ -21,7 +21,7 @@ type Schema struct {
 	Name      string    `json:"name"`
 	FoldID    string    `json:"fold_id"`
 	LogID     string    `json:"log_id"`
-	UntilSeq  *int64    `json:"until_seq"` // the message at which the tables end; nil: they follow the log
+	UntilSeq  *int64    `json:"until_seq"` // the message at which the tables end; nil: there is none, as of live tables
 	CreatedAt time.Time `json:"created_at"`
 	Position  int64     `json:"position"` // every message up to this sequence is applied
 }

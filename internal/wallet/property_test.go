@@ -234,7 +234,7 @@ func (s *shopper) giveSomeBack(r *rapid.T) {
 
 // Any grants, refunds, expiries, spends, holds, confirmations, releases and returns: the wallet has what a purse has in
 // which everything is done at once, and the statement has the balance of each moment. Where credits return and debts are
-// paid, grants of different validity can pay them, so nothing expires there.
+// paid, nothing expires: which of two expired grants has paid a debt can change when credits return to one of them.
 func TestAWalletIsAPurse(t *testing.T) {
 	t.Parallel()
 	w, tables := newWallet(t)
