@@ -96,8 +96,10 @@ func (r Rules) touch(s *State, f *step, payments []teller, said *Fact) (all []to
 	}
 	for i := range all {
 		t := &all[i]
-		t.after = t.after.ofSubscription(r.termsOf(t.after).begun)
 		t.was, t.is = r.termsOf(t.before), r.termsOf(t.after)
+		if kept := t.after.ofSubscription(t.is.begun); len(kept) < len(t.after) {
+			t.after, t.is = kept, r.termsOf(kept)
+		}
 	}
 	return all
 }
