@@ -98,11 +98,13 @@ func (r *Rows[K, R]) Changed() iter.Seq[*R] {
 	}
 }
 
-// EachInserted calls do with every new row, in the order of their first change.
-func (r *Rows[K, R]) EachInserted(do func(*R)) {
-	for _, index := range r.changed {
-		if row := &r.rows[index]; !row.removed && !row.loaded {
-			do(&row.value)
+// New returns the rows that are new, in the order of their first change. Inserted has copies of them.
+func (r *Rows[K, R]) New() iter.Seq[*R] {
+	return func(yield func(*R) bool) {
+		for _, index := range r.changed {
+			if row := &r.rows[index]; !row.removed && !row.loaded && !yield(&row.value) {
+				return
+			}
 		}
 	}
 }

@@ -33,7 +33,9 @@ func (c changes[R]) Table() AnyTable { return c.table }
 
 func (c changes[R]) AppendInserted(out []byte) []byte {
 	columns := c.table.Columns()
-	c.rows.EachInserted(func(row *R) { out = appendRow(out, columns, row) })
+	for row := range c.rows.New() {
+		out = appendRow(out, columns, row)
+	}
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"unsafe"
@@ -55,7 +56,7 @@ func (d *Definition) OfManyCustomers() bool { return d.Extra || d.Shared }
 
 // stateRows are the rows that a state has of one table; see projections.Rows.
 type stateRows[R any] interface {
-	EachInserted(do func(*R))
+	New() iter.Seq[*R]
 	Inserted() []R
 	Updated() []R
 	Removed() []R
@@ -64,9 +65,13 @@ type stateRows[R any] interface {
 // insertOnlyRows are the rows of a table whose rows never change.
 type insertOnlyRows[R any] []R
 
-func (a insertOnlyRows[R]) EachInserted(do func(*R)) {
-	for i := range a {
-		do(&a[i])
+func (a insertOnlyRows[R]) New() iter.Seq[*R] {
+	return func(yield func(*R) bool) {
+		for i := range a {
+			if !yield(&a[i]) {
+				return
+			}
+		}
 	}
 }
 func (a insertOnlyRows[R]) Inserted() []R { return a }
