@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -23,7 +24,14 @@ var working = map[string]bool{
 	"reversed_by": true, "reversed_seq": true, "facts": true,
 }
 
+// known has the columns of each type of row that was asked for.
+var known sync.Map
+
 func columnsOf(row reflect.Type) (out []column) {
+	if columns, is := known.Load(row); is {
+		return columns.([]column)
+	}
+	defer func() { known.Store(row, out) }()
 	for _, field := range reflect.VisibleFields(row) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" {
