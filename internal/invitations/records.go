@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,6 +53,17 @@ type Key struct {
 
 // Key returns the invitation's key.
 func (i Invitation) Key() Key { return Key{i.UserID, i.Repository, i.PaymentID} }
+
+// WithReasons returns the invitations with Why as their reason, those that wait for nothing without one.
+func WithReasons(list []Invitation) []Invitation {
+	list = slices.Clone(list)
+	for i := range list {
+		if why := list[i].Why(); why != "-" {
+			list[i].Reason = &why
+		}
+	}
+	return list
+}
 
 // Why is the recorded reason. Without one, it says what the invitation waits for; "-" if it waits for nothing.
 func (i Invitation) Why() string {

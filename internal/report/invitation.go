@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/payfold/payfold/internal/invitations"
@@ -17,12 +16,7 @@ func Invitations(w, errors io.Writer, all invitations.Listing, asJSON bool) erro
 		fmt.Fprintf(errors, "%s: no requests to GitHub before %s (%s): %s\n",
 			pause.Repository, pause.Until.UTC().Format(time.RFC3339), pause.Cause, page.Clean(pause.Reason))
 	}
-	list := slices.Clone(all.Invitations)
-	for i, one := range list {
-		if why := one.Why(); why != "-" {
-			list[i].Reason = &why
-		}
-	}
+	list := invitations.WithReasons(all.Invitations)
 	if asJSON {
 		return page.JSONLines(w, list)
 	}

@@ -2,8 +2,8 @@ package explain
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/payfold/payfold/internal/invitations"
 	"github.com/payfold/payfold/internal/projections"
 	"github.com/payfold/payfold/internal/report/page"
 )
@@ -40,11 +40,7 @@ func (u User) text(p *page.Page) {
 	}
 	if len(u.Invitations) > 0 {
 		p.Section("INVITATIONS of this user's purchases")
-		list := slices.Clone(u.Invitations)
-		for i := range list {
-			list[i].Reason = new(list[i].Why())
-		}
-		page.Rows(p, list, "user_id", "invitation_id", "repeats", "consecutive_failures", "due_at")
+		page.Rows(p, invitations.WithReasons(u.Invitations), "user_id", "invitation_id", "repeats", "consecutive_failures", "due_at")
 	}
 	if len(u.Payments.Items) > 0 {
 		p.Section("PAYMENTS")
