@@ -60,12 +60,7 @@ func TestOnlyTheFirstPaymentOfASubscriptionHasItsCheckout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, order := range orders(len(c.log)) {
-				s := NewState()
-				for i, at := range order {
-					e := c.log[at]
-					e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
-					anyMode.Fold(s, e)
-				}
+				s := foldOrder(anyMode, c.log, order)
 				require.Equal(t, c.want, checkouts(s), order)
 			}
 		})

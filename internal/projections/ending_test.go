@@ -111,45 +111,27 @@ func TestAProviderCanReinstateACanceledSubscription(t *testing.T) {
 	}
 }
 
-func TestAScheduledCancellationStaysUntilAPaymentForALaterPeriod(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		until time.Time
-		says  string
-		want  string
-	}{
-		"the same period":        {startOf(2), "", "scheduled_cancel"},
-		"a later period":         {startOf(3), "", "active"},
-		"an unknown period":      {time.Time{}, "", "scheduled_cancel"},
-		"a status of the period": {startOf(2), "past_due", "past_due"},
-	} {
-		w := soldInLives()
-		w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 20, product: "small", until: c.until})
-		w.shapes[1].Status = c.says
-		w.put(dayOf(10), status("s1", events.ScheduledCancel))
-		w.requireStatus(t, c.want, name)
-	}
-}
-
 // What is paid late for the period that was paused does not end the pause: the provider says that itself.
-func TestAPauseStaysUntilAPaymentForALaterPeriod(t *testing.T) {
+func TestAScheduledCancellationAndAPauseStayUntilAPaymentForALaterPeriod(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		until time.Time
 		says  string
-		want  string
+		want  map[string]string // by the status before
 	}{
-		"the same period":        {startOf(2), "", "paused"},
-		"an earlier period":      {startOf(1), "", "paused"},
-		"a later period":         {startOf(3), "", "active"},
-		"an unknown period":      {time.Time{}, "", "active"},
-		"a status of the period": {startOf(2), "past_due", "past_due"},
+		"the same period":        {startOf(2), "", map[string]string{events.ScheduledCancel: "scheduled_cancel", events.Paused: "paused"}},
+		"an earlier period":      {startOf(1), "", map[string]string{events.ScheduledCancel: "scheduled_cancel", events.Paused: "paused"}},
+		"a later period":         {startOf(3), "", map[string]string{events.ScheduledCancel: "active", events.Paused: "active"}},
+		"an unknown period":      {time.Time{}, "", map[string]string{events.ScheduledCancel: "scheduled_cancel", events.Paused: "active"}},
+		"a status of the period": {startOf(2), "past_due", map[string]string{events.ScheduledCancel: "past_due", events.Paused: "past_due"}},
 	} {
-		w := soldInLives()
-		w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 20, product: "small", until: c.until})
-		w.shapes[1].Status = c.says
-		w.put(dayOf(10), status("s1", events.Paused))
-		w.requireStatus(t, c.want, name)
+		for before, want := range c.want {
+			w := soldInLives()
+			w.pay(part{day: 5, product: "small", until: startOf(2)}, part{day: 20, product: "small", until: c.until})
+			w.shapes[1].Status = c.says
+			w.put(dayOf(10), status("s1", before))
+			w.requireStatus(t, want, before+", "+name)
+		}
 	}
 }
 

@@ -73,12 +73,7 @@ func TestTheProductOfAnImplicitSubscriptionIsThatOfItsPayment(t *testing.T) {
 		{ID: "e3", Action: events.Subscription, UserID: "u1", Recurring: true, Status: events.Active, Product: "plus", OccurredAt: minuteOf(3)},
 	}
 	for _, order := range orders(len(log)) {
-		s := NewState()
-		for i, at := range order {
-			e := log[at]
-			e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
-			rules.Fold(s, e)
-		}
+		s := foldOrder(rules, log, order)
 		row, _ := s.Subscriptions.Get(ImplicitSubscription("u1"))
 		require.Equal(t, []string{events.Canceled, "plan"}, []string{row.Status, row.ProductKey}, order)
 	}

@@ -36,6 +36,17 @@ func foldInto(t *testing.T, s *State, rules Rules, bodies ...string) *State {
 	return s
 }
 
+// foldOrder folds the events of a log into empty tables, in an order of their arrival, which has their indexes.
+func foldOrder(rules Rules, log []events.Event, order []int) *State {
+	s := NewState()
+	for i, at := range order {
+		e := log[at]
+		e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
+		rules.Fold(s, e)
+	}
+	return s
+}
+
 func checkout(id, object string) string { return ofType("checkout.completed", id, object) }
 
 func paid(id, object string) string { return ofType("subscription.paid", id, object) }

@@ -86,12 +86,7 @@ func TestAPaymentOfNothingSaysNoTrialOfASubscriptionThatHasBegun(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			for _, order := range orders(len(log)) {
-				s := NewState()
-				for i, at := range order {
-					e := log[at]
-					e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
-					anyMode.Fold(s, e)
-				}
+				s := foldOrder(anyMode, log, order)
 				row, _ := s.Subscriptions.Get("s1")
 				require.Equal(t, want, row.Status, order)
 				began := row.Facts.TrialBegan()
@@ -310,12 +305,7 @@ func TestAPaymentOfNothingAfterAPaymentGrantsNoTrialCredits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, order := range orders(len(c.log)) {
-				s := NewState()
-				for i, at := range order {
-					e := c.log[at]
-					e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
-					rules.Fold(s, e)
-				}
+				s := foldOrder(rules, c.log, order)
 				require.Equal(t, map[string]int64{"u1 subscription": c.want}, leftOf(s), order)
 			}
 		})
@@ -338,13 +328,11 @@ func TestAPaymentOfNothingAfterAPaymentGrantsNoTrialCredits(t *testing.T) {
 			want += 20
 		}
 		for begin := range long { // in order, and with the first ones last
-			s := NewState()
-			for i := range long {
-				e := long[(i+begin)%len(long)]
-				e.Seq, e.Provider, e.Mode = uint64(i+1), "provider", events.AnyMode
-				rules.Fold(s, e)
+			order := make([]int, len(long))
+			for i := range order {
+				order[i] = (i + begin) % len(long)
 			}
-			require.Equal(t, map[string]int64{"u1 subscription": want}, leftOf(s), "%s first, from %d on", name, begin)
+			require.Equal(t, map[string]int64{"u1 subscription": want}, leftOf(foldOrder(rules, long, order)), "%s first, from %d on", name, begin)
 		}
 	}
 }
