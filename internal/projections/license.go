@@ -121,8 +121,8 @@ func (s *State) newestOf(user string) map[string]*Payment {
 }
 
 // isOfPeriod reports whether a payment is for the same period as the newest one of its subscription: the period that the
-// newest names, or the current one; the provider may have moved its end since, more than once. A payment that names none is if it is not
-// older than the newest, or than the current period; it can come a little before the period.
+// newest names, or the current one; the provider may have moved its end since, more than once. A payment that names none
+// is if it is not older than the newest, or than the current period; it can come a little before the period.
 func (s *State) isOfPeriod(p, newest *Payment) bool {
 	until, moved, since := newest.PeriodEnd, newest.PeriodEnd, newest.OccurredAt
 	if of := s.Subscriptions.find(p.SubscriptionID); of != nil {

@@ -306,9 +306,9 @@ func (r Rules) paysFor(f *Fact, of terms) bool {
 
 // follows reports whether the status of the fact can follow the present one. A cancellation is final, but a payment for a
 // later period makes the subscription active again, and so does the provider if it says that it begins again;
-// of an implicit subscription any payment does. A scheduled cancellation stays until a payment for a later period, and so does
-// a pause, but for a payment whose period is not known. A late payment, for a period before the present one, says nothing of
-// the present one.
+// of an implicit subscription any payment does. A scheduled cancellation stays until a payment for a later period, and so
+// does a pause, but for a payment whose period is not known. A late payment, for a period before the present one, says
+// nothing of the present one.
 func (s *SubscriptionState) follows(f *Fact) bool {
 	switch {
 	case f.Says != Paid:

@@ -1,5 +1,6 @@
 -- of each refund, with its id, the names of its payment and when it was made: its payment, what became of it, the
--- currency of its amount, and the largest total of the payment's refunds that was told since; number counts the refunds from 1
+-- currency of its amount, and the largest total of the payment's refunds that was told since; number counts the refunds
+-- from 1
 select n.number, p.provider_payment_id, coalesce(p.user_id, ''), coalesce(p.currency, ''),
   coalesce(p.refunded_amount, 0), r.event_id, r.occurred_at,
   coalesce(r.status, ''), r.amount, coalesce(r.currency, p.currency, ''), coalesce(t.total, 0)

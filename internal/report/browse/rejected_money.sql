@@ -1,5 +1,6 @@
 -- the money of the newest $1 rejected events whose payment has granted nothing yet, by reason, product and currency: the
--- currency of the most purchases first, in each currency the most money. Each payment counts once, under its newest event. What was wholly refunded needs no repair.
+-- currency of the most purchases first, in each currency the most money. Each payment counts once, under its newest
+-- event. What was wholly refunded needs no repair.
 with newest as materialized (
   select stream_seq, event_id, reason, action, provider_payment_id
   from processed_event where outcome = 'rejected' order by stream_seq desc limit $1

@@ -17,8 +17,8 @@ import (
 // RevenueDay is one day's money in one currency for one kind, in minor units. A payment counts on
 // its own day and a reversal on its own.
 //
-// If the shop's time zone is UTC, all sums equal those of the table revenue_daily, but do not wrap. The table's columns of rejected events are left
-// out, because the amounts of these events are only in the log.
+// If the shop's time zone is UTC, all sums equal those of the table revenue_daily, but do not wrap. The table's columns of
+// rejected events are left out, because the amounts of these events are only in the log.
 type RevenueDay struct {
 	Day      time.Time `json:"day"` // its start in the shop's time zone
 	Currency string    `json:"currency"`

@@ -1,5 +1,5 @@
 -- what is left of a grant expires with it, and what comes back to it later does at once: each line has the balance of its
--- moment
+-- moment, unless credits that return change which of several expired grants has paid a debt
 create or replace function wallet.statement(user_id text)
 returns table (
   at timestamptz, what text, key text, event_id text, provider_payment_id text, part bigint, delta bigint,
